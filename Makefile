@@ -20,7 +20,7 @@ TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
-DEVELOPER_PACKAGES = clang-format libclang-rt-dev valgrind gdb universal-ctags qemu-user
+DEVELOPER_PACKAGES = clang-format libclang-rt-dev llvm valgrind gdb universal-ctags qemu-user
 # What the demo needs, and no test.
 DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 traceroute iputils-ping procps
 DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
@@ -45,7 +45,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench path-cost ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -180,6 +180,11 @@ pictures: build ## package: make the pictures of the documents again, by the dem
 bench: bench-build ## measure: measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
+path-cost: deps ## measure: docs/path-cost.md: what a plain packet costs by stage and instruction set (llvm-mca)
+	[ -d $(BUILD)-cost ] || meson setup $(BUILD)-cost -Dbuildtype=release -Db_lto=true -Dbench_lto=true -Ddebug=true
+	ninja -C $(BUILD)-cost bench/forward_bench
+	tools/path-cost --build $(BUILD)-cost
+
 fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
 fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames, PROGRAMS (10^6) and FUNCTIONS (1024) of hostile programs; clang and sanitizers
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
@@ -230,4 +235,4 @@ uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)

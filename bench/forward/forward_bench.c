@@ -2,7 +2,7 @@
 // forward_bench.c - measures TSC cycles of a packet from rx to tx
 //
 //     forward_bench [--prefixes FILE] [--routes N] [--rounds 41] [--only TEXT | --acl] [--tunnel]
-//                   [--queue] [--sets] [--quick] [--json]
+//                   [--queue] [--sets] [--quick] [--json] [--steps FILE]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
@@ -12,7 +12,8 @@
 // by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a generated
 // table of N routes instead of the full one. --sets: each case with every set of lanes and every
 // lookup kernel of this CPU, instead of the automatic choice. --polls: N polls per trial instead of
-// a time; prints the number of packets, for counting instructions.
+// a time; prints the number of packets, for counting instructions. --steps: one poll of each case
+// is written down instead, instruction by instruction (steps.h).
 //
 // The product's forwarder, with tables written as by its managers, between ports in memory
 // (lib/port_memory.h): a full table, 64 next hops on four ports, 64-byte frames. Cases take turns
@@ -30,6 +31,7 @@
 #include "core/rcu.h"
 #include "forward/lists.h"
 #include "forward/peer.h"
+#include "forward/steps.h"
 #include "forwarder/forwarder.h"
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
@@ -82,6 +84,8 @@ static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
 static bool lists_only, tunnel_only, queue_only, all_sets, json;
 static unsigned sampler;                          // watch
+static const char *steps_path;
+static FILE *steps;
 static unsigned rounds = 41, slice_ms = 3, polls; // polls: 0 = by time
 
 struct test {
@@ -458,6 +462,38 @@ static void samples_read(void)
     watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
 }
 
+static void buffer_write(struct rte_mempool *pool, void *unused, void *buffer, unsigned i)
+{
+    steps_memory(steps, "buffer", buffer, pool->elt_size);
+}
+
+static void memory_write(const void *first, size_t bytes, const char *name)
+{
+    steps_memory(steps, name, first, bytes);
+}
+
+static unsigned poll_write(const struct test *t)
+{
+    const struct forwarder *f = forwarder;
+    unsigned n = 0;
+    char name[160];
+
+    while (t->poll == forward_poll && f->until_timed < 6) // other code, for one burst in 61
+        n += t->poll();
+    snprintf(name, sizeof name, "%s|%s|%s", t->name, f->lanes->name, poptrie_kernel_name());
+    steps_case(steps, name);
+    rte_mempool_obj_iter(rte_mempool_lookup("replay"), buffer_write, NULL);
+    memory_write(nexthop_table, NEXTHOP_MAX * sizeof *nexthop_table, "nexthop");
+    memory_write(f->used_mark, NEXTHOP_MAX, "mark");
+    memory_write(f->counter, sizeof *f->counter, "counter");
+    memory_write(&f->rx, sizeof f->rx, "burst");
+    memory_write(&f->in4, 2 * sizeof f->in4, "burst");
+    memory_write(f->tx_word, sizeof f->tx_word + sizeof f->tx_pkt, "transmit");
+    memory_write(f, sizeof *f, "forwarder");
+    memory_write(iface_get(0), IFACE_MAX * sizeof *iface_get(0), "interface");
+    return n + steps_write(steps, t->poll);
+}
+
 static double cycles_per_packet(const struct test *t)
 {
     double end = (double)rte_get_tsc_hz() / 1000 * slice_ms, start, now;
@@ -497,6 +533,8 @@ static double cycles_per_packet(const struct test *t)
     if (polls)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
+    if (steps && t->poll != harness_poll)
+        packets += poll_write(t);
     forwarder_rest(forwarder);
     if (t->queue >= SHAPED) // packets count when they arrive and when they leave
         packets = port_lines_sent - sent;
@@ -604,6 +642,7 @@ static const struct bench_option options[] = {OPTION_TEXT("prefixes", &prefixes)
                                               OPTION_FLAG("sets", &all_sets),
                                               OPTION_DO("quick", quick_set),
                                               OPTION_FLAG("json", &json),
+                                              OPTION_TEXT("steps", &steps_path),
                                               {0}};
 
 // Adds the wanted cases with these lanes and this kernel, if they run here.
@@ -646,7 +685,9 @@ static void tests_choose(void)
     for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
         set_add(n, lanes_by_name("avx512") ? "avx512-loads" : "avx2", (enum poptrie_kernel)k);
     set_add(n, "avx512", POPTRIE_KERNEL_AVX512_VPOPCNT);
-    set_add(n, "scalar", POPTRIE_KERNEL_AUTO);
+    if (lanes_by_name("avx512"))
+        set_add(n, "avx2", POPTRIE_KERNEL_AVX2);
+    set_add(n, "scalar", POPTRIE_KERNEL_SCALAR);
 }
 
 int main(int argc, char **argv)
@@ -681,6 +722,12 @@ int main(int argc, char **argv)
     traffic_make(&t6, PREFIX, &a);
     lists_make();
     tests_choose();
+    if (steps_path) {
+        steps = fopen(steps_path, "w");
+        bench_check(steps, "%s cannot be written", steps_path);
+        rounds = 1;
+        polls = 50;
+    }
     for (unsigned i = 0; i < n_tests; i++)
         if (!tests[i].skip)
             lines_make(&tests[i], &a);
@@ -688,6 +735,9 @@ int main(int argc, char **argv)
         for (unsigned i = 0; i < n_tests; i++)
             if (!tests[i].skip)
                 measure(&tests[i], r);
-    json ? programs_report() : people_report();
+    if (steps)
+        fclose(steps);
+    else
+        json ? programs_report() : people_report();
     return 0;
 }
