@@ -17,7 +17,7 @@ RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang lld wabt libbpf-dev procps
 TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump openssh-client curl systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	dnsmasq-base udhcpc lldpd wireguard-tools wireguard-go
-VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
+VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring arch-test binfmt-support qemu-user-static
 BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
 DEVELOPER_PACKAGES = clang-format libclang-rt-dev llvm valgrind gdb universal-ctags qemu-user
@@ -26,7 +26,7 @@ DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 trace
 DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
 DEMO_TARGETS = kamueed src/main/kamuee-keeper
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd curl ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
+HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd curl ssh-keygen journalctl qemu-system-x86_64 qemu-img arch-test mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -107,7 +107,7 @@ test: $(BUILD)/build.ninja ## test: all tests but slow groups whose files have n
 test-all: $(BUILD)/build.ninja ## test: all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
 	tests/run test-all --build $(BUILD) $(GROUPS)
 
-matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; IN=trixie, IN=dpdk: in one (tools/matrix has more); PHASE=check, PHASE=e2e: a part (root; a package mirror)
+matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; IN=trixie, IN=dpdk, IN=arm64: in one (tools/matrix has more); PHASE=check, PHASE=e2e: a part (root; a package mirror)
 	$(SUDO) tools/matrix $(BUILD)-matrix $(if $(IN),--in $(IN)) $(if $(PHASE),--phase $(PHASE)) $(ARGS)
 
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)

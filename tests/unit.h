@@ -3,6 +3,7 @@
 //
 // A test program runs the tests of its files in their order, between unit_begin() and unit_end() if
 // it has these.
+// UNIT_ONLY and UNIT_WITHOUT in the environment: names of tests to run, and to leave out.
 //
 //     unit_test(a_longer_prefix_is_covered)
 //     {
@@ -33,6 +34,9 @@ void unit_test_add(const struct CMUnitTest *test);
 // The number of failures. Without a test the program fails. A program without a main() does this
 // with unit_begin() and unit_end().
 int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction teardown);
+// The same for a program with a table of tests.
+int unit_group_run(const char *name, const struct CMUnitTest *t, size_t n, CMFixtureFunction setup,
+                   CMFixtureFunction teardown);
 int unit_begin(void **state);
 int unit_end(void **state);
 

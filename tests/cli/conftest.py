@@ -14,8 +14,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent), str(ROOT / "tools"), str(ROOT / "tests")]
 
+from by_qemu import mark as pytest_collection_modifyitems  # noqa: E402, F401
 from kamuee import cli  # noqa: E402
 from server import Daemon  # noqa: E402
 from state import state  # noqa: E402

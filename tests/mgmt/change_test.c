@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/by_qemu.h"
 #include "config/change.h"
 #include "config/config.h"
 #include "fake/fake_config.h"
@@ -420,7 +419,6 @@ change_test(a_setting_without_memory_takes_the_others_back)
     FILE *f = fopen("/proc/self/statm", "r");
     unsigned long pages;
 
-    skip_by_qemu("limits no address space");
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%lu", &pages), 1);
     fclose(f);

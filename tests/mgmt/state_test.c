@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/by_qemu.h"
 #include "base/clock.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_queue.h"
@@ -92,7 +91,6 @@ unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug)
     struct text t = {0};
     char err[256];
 
-    skip_by_qemu("cannot start a thread in the child of a process that has some");
     fake_reset();
     write_config("");
     assert_int_equal(yang_load(err, sizeof err), 0);

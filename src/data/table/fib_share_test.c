@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "base/by_qemu.h"
 #include "poptrie/poptrie.h"
 #include "table/fib_engine.h"
+#include "tests/unit.h"
 
 #define ROUTERS 4
 #define IDS 1000u
@@ -376,7 +376,6 @@ static void many_small_ones_cost_little(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip(); // it uses extra memory for ours
 #endif
-    skip_by_qemu("grows itself with what is mapped");
     for (unsigned k = 0; k < MANY; k++) {
         many[k] = fib_new(*(uint8_t *)*state, FIB_POPTRIE);
         assert_non_null(many[k]);
@@ -448,7 +447,6 @@ static void they_say_what_memory_they_have(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip(); // it uses extra memory for ours
 #endif
-    skip_by_qemu("grows itself with what is mapped");
     for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const unsigned n = sizes[s] < 1000 ? MANY : 30;
         size_t before = bytes_in_memory();
@@ -634,8 +632,8 @@ int main(void)
         for (unsigned f = 0; f < 2; f++) {
             for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++)
                 tests[i].initial_state = &family[f];
-            failed += _cmocka_run_group_tests("fib_share", tests, sizeof tests / sizeof *tests,
-                                              NULL, NULL);
+            failed +=
+                unit_group_run("fib_share", tests, sizeof tests / sizeof *tests, NULL, NULL);
         }
     }
     return fib_fixture_end(failed);
