@@ -51,7 +51,7 @@ static ip4_t address_of_output(const struct forwarder *f, const struct burst *b,
 
 static unsigned fill_record_route(uint8_t *o, ip4_t own)
 {
-    unsigned len = o[1], at = o[2];
+    unsigned len = o[1], at = len >= 3 ? o[2] : 0;
 
     if (len < 3 || at < 4)
         return len < 3 ? 1 : 2;
@@ -66,7 +66,7 @@ static unsigned fill_record_route(uint8_t *o, ip4_t own)
 
 static unsigned fill_timestamp(uint8_t *o, ip4_t own)
 {
-    unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0,
+    unsigned len = o[1], at = len >= 4 ? o[2] : 0, kind = len >= 4 ? o[3] & 15 : 0,
              size = kind == TIMESTAMP_ONLY ? 4 : 8;
     // Milliseconds, but not since midnight, so the highest bit is set (RFC 791 3.1).
     uint32_t now = (uint32_t)(rte_rdtsc() / (rte_get_tsc_hz() / 1000)) | 1u << 31;

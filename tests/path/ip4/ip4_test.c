@@ -468,6 +468,27 @@ path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong)
     assert_only_drop(DROP_IP4_OPTION_BAD, sizeof row / sizeof *row);
 }
 
+// An option that ends before its pointer, where the packet ends: the pointer is not read.
+path_test(an_option_without_a_pointer_at_the_end_of_a_packet_is_refused)
+{
+    static const uint8_t option[2][2] = {{7, 2}, {68, 2}};
+
+    rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
+    rig_icmp_rate(1000, 100);
+    options_are(IP4_OPTIONS_PROCESS);
+    for (unsigned i = 0; i < 2; i++) {
+        struct frame e, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40,
+                                     .l4 = option, .l4_len = 0);
+        memcpy(f.b + f.n - 2, option[i], 2);
+        ip4_fix_checksum(&f);
+        rig_forward(0, &f);
+        assert_true(rig_receive(0, &e));
+        assert_int_equal(e.b[38], 59); // its length
+    }
+    options_are(IP4_OPTIONS_DROP);
+    assert_only_drop(DROP_IP4_OPTION_BAD, 2);
+}
+
 // --- addresses of a link ---
 
 // rfc: 3927 2.7 MUST NOT
