@@ -34,7 +34,7 @@ const uint8_t *tags_read(const struct rte_mbuf *m, bool received, struct tags *t
     if (received && m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)
         tag_add(t, m->vlan_tci, 0);
     for (unsigned n = 0; n < TAGS_MAX && is_tag(load16(at)); n++, at += VLAN_HDR) {
-        if (m->data_len < at + VLAN_HDR + 2 - frame)
+        if (m->data_len < (uint32_t)(at - frame) + VLAN_HDR + 2)
             return NULL;
         tag_add(t, load16_host(at + 2), load16(at));
     }
