@@ -38,6 +38,9 @@ PROMETHEUS := $(CURDIR)/.prometheus
 # nginx, for the tests of what other hosts reach: unpacked as well.
 NGINX := $(CURDIR)/.nginx
 
+# The model checker of `make proofs`: Debian 13's, unpacked.
+CBMC := $(CURDIR)/.cbmc
+
 # Ansible and its RESTCONF modules, for tests/e2e/test_ansible.py.
 ANSIBLE := $(CURDIR)/.ansible
 
@@ -45,7 +48,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench path-cost ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench path-cost ptf flood soak proofs fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -198,6 +201,10 @@ fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) 
 	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
 	$(BUILD)-fuzz/compiler/program_storm $(or $(PROGRAMS),1000000) $(or $(FUNCTIONS),1024) $(SEED)
 
+proofs: ## test: proofs up to a bound: parsers, vector checks, Poptrie, publication, mailbox; NAMES='ether ip4': these (docs/proofs.md; a package mirror, the first time)
+	@[ -x $(CBMC)/cbmc ] || { echo "proofs: unpacking CBMC into $(CBMC)"; tools/get-cbmc $(CBMC); }
+	tests/proofs/run $(ARGS) $(NAMES)
+
 fuzz-api: build ## test: requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)
 
@@ -235,4 +242,4 @@ uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS) $(CBMC)
