@@ -104,4 +104,14 @@ PROOFS = [
               (AVX512, "ALL(1)), ALL(223))", "ALL(1)), ALL(224))"),
           ], harness="tests/proofs/lanes_equal.c", program=["-O2", "-DLANES_X86", "DPDK"], sources=[
               f"{FORWARDER}/lanes.c", (AVX2, "-mavx2", "-mpopcnt"), (AVX512, *AVX512_FLAGS), (AVX512, *AVX512_FLAGS, "-DLANES_LOADS")]),
+    Proof("poptrie", "after each update, all 256 addresses get the value of their longest prefix", "six updates of the 15 prefixes of three of eight bits, two "
+          "updates of all 511; add, replace, delete; two values; at places where directory, blocks and floor meet", "a table with equal words, blocks and tree "
+          "behaves equally, wherever its blocks are; there is memory", [
+              (f"{POPTRIE}/block.c", "if (kid_old != kid_new || (kid->node & KID_DIRTY) != 0)", "if ((kid->node & KID_DIRTY) != 0)"),
+              (f"{POPTRIE}/tree.h", "for (; idx > 1; idx >>= 1)", "for (; idx > 3; idx >>= 1)"),
+          ], program=["-O2", "-mpopcnt", "-mprfchw"], sources=[f"{POPTRIE}/{name}.c" for name in (
+              "pool", "tree", "block", "edit", "group", "txn", "share", "dedupe", "poptrie", "check", "image", "lookup_trace", "kernel", "kernel_scalar")],
+          # bits of the address, where the eight bits begin, which of them, updates, values
+          cases=["32 20 2,3,4 6 1 300", "32 14 2,3,4 6 1 300", "32 22 1,3,7 6 1 300", "32 0 0,1,6 6 1 300", "128 20 2,3,4 6 1 300", "128 58 4,5,6 6 1 300",
+                 "32 20 all 2 1 300", "128 58 all 2 1 300"], mistaken={0: "32 20 2,3,4 3 1 300", 1: "32 20 2,3,4 3 1 300"}),
 ]
