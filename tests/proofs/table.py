@@ -114,4 +114,25 @@ PROOFS = [
           # bits of the address, where the eight bits begin, which of them, updates, values
           cases=["32 20 2,3,4 6 1 300", "32 14 2,3,4 6 1 300", "32 22 1,3,7 6 1 300", "32 0 0,1,6 6 1 300", "128 20 2,3,4 6 1 300", "128 58 4,5,6 6 1 300",
                  "32 20 all 2 1 300", "128 58 all 2 1 300"], mistaken={0: "32 20 2,3,4 3 1 300", 1: "32 20 2,3,4 3 1 300"}),
+    Proof("publication", "a writer, two readers and a grace period: no reader finds freed memory or a value that was never there", "three changes, "
+    "two readers of "
+          "two lookups each, five blocks: every interleaving, with stores as weak as C11 allows", "a model of the protocol, tests/model/publish_model.c, which "
+          "plants six mistakes of its own", [
+              ("tests/model/publish_model.c", "bool release = bug != BUG_PUBLISH_PLAIN;", "bool release = false;"),
+          ], harness="tests/model/publish_model.c", program=["-O2"]),
+    Proof("grace", "rcu.c and grace.c: no reader uses an object that a writer uses again, and every ticket is over some time", "two changes, two "
+    "readers of two "
+          "looks each, the reclaimer: every order of their steps with at most three preemptions", "sequential consistency (`publication` has weaker memory)", [
+              ("src/core/rcu.c", "seen == 0 || seen >= number", "seen == 0 || seen + 1 >= number"),
+              ("src/core/rcu.c", "grace_period(); // the lock", "// the lock"),
+              ("src/data/table/grace.c", "raise_over(t->number)", "raise_over(t->number + 1)"),
+          ], program=["-O2", "-DPREEMPTIONS=3"], edits=[
+              ("src/core/rcu.c", "static _Thread_local struct reader me;", "static struct reader mes[TASKS_MAX];\n#define me mes[current]")]),
+    Proof("mailbox", "mailbox.c: accepted calls run once, in order; a caller that gives up and a call that runs late agree who frees what; no wake-up is lost",
+          "three calls of two senders, a box for two, closed at any time: every order of the steps", "sequential consistency; one call per wake-up", [
+              ("src/core/mailbox.c", "if (b->n == 1)", "if (b->n == 2)"),
+              ("src/core/mailbox.c", "if (!r && !done)       // it has run at the last moment", "if (0)"),
+              ("src/core/mailbox.c", "if (!atomic_exchange(&w->over, true)) {", "if (!atomic_exchange(&w->over, false)) {"),
+              ("src/core/mailbox.c", "    eventfd_write(fd, 1);\n}", "}"),
+          ], program=["-O2", "-DPREEMPTIONS=99"], edits=[("src/core/mailbox.c", "#define MAILBOX_BUDGET 256", "#define MAILBOX_BUDGET 1")]),
 ]
