@@ -108,6 +108,7 @@ def test_counters_go_on_over_a_planned_restart_and_the_ledger_balances(daemon):
 def test_after_a_crash_counters_begin_at_0_and_the_discontinuity_time_says_so(daemon):
     daemon.start(CONFIG)
     frames(daemon, 50)
+    eventually(lambda: counted(daemon)["drop"]["ip4_no_route"] >= 50, what="they are received")
     daemon.stop()
     daemon.start(CONFIG)
     before = counted(daemon)
