@@ -48,7 +48,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench path-cost ptf flood soak proofs fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench curve path-cost ptf flood soak proofs fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -183,6 +183,9 @@ pictures: build ## package: make the pictures of the documents again, by the dem
 bench: bench-build ## measure: measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
+curve: bench-build ## measure: docs/curve.md: this commit's row: instructions of a packet by path, ratios to peers (root for kamueed's; minutes)
+	$(SUDO) bench/curve.py measure --build $(BUILD)
+
 path-cost: deps ## measure: docs/path-cost.md: what a plain packet costs by stage and instruction set (llvm-mca)
 	[ -d $(BUILD)-cost ] || meson setup $(BUILD)-cost -Dbuildtype=release -Db_lto=true -Dbench_lto=true -Ddebug=true
 	ninja -C $(BUILD)-cost bench/forward_bench
@@ -242,4 +245,4 @@ uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS) $(CBMC)
+	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-curve $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS) $(CBMC)
