@@ -60,7 +60,8 @@ def callgrind(function: str, *command: object) -> tuple[int, str]:
 
 def forwarding(case: str, *more: str) -> Callable[[Path], float]:
     def measure(build: Path) -> float:
-        count, said = callgrind("forward_poll", build / "bench/forward_bench", "--routes", ROUTES, "--rounds", "1", *more, "--only", f"={case}", "--polls", POLLS)
+        count, said = callgrind("forward_poll", build / "bench/forward_bench", "--routes", ROUTES, "--rounds", "1", *more,
+                                "--only", f"={case}", "--polls", POLLS)
         packets = int(re.findall(rf"(?m)^{re.escape(case)} +(\d+) packets", said)[-1])
         return count / (packets * (POLLS + WARM_POLLS) / POLLS)
     return measure
@@ -128,7 +129,8 @@ def ratio_of(values: list[float]) -> tuple[float, float, float]:
 
 def lookup_ratio(pattern: str) -> Callable[[Path], tuple[float, float, float]]:
     def measure(build: Path) -> tuple[float, float, float]:
-        answer = json.loads(run(build / "bench/fib_bench", "--json", "--family", "4", "--table", "100000", "--next-hops", "64", "--rounds", "11", "--patterns", pattern))
+        answer = json.loads(run(build / "bench/fib_bench", "--json", "--family", "4", "--table", "100000", "--next-hops", "64",
+                                "--rounds", "11", "--patterns", pattern))
         series = {row["variant"]: row["values"] for row in answer["results"]}
         ours, peer = (max((name for name in series if name.startswith(engine)), key=lambda name: median(series[name])) for engine in ("poptrie", "rte_fib"))
         return ratio_of([a / b for a, b in zip(series[ours], series[peer])])
@@ -272,7 +274,7 @@ def numbers(rows: list[dict[str, str]], metric: Metric) -> list[tuple[int, float
 def steps(series: list[float], exact: bool) -> list[int]:
     """Where a new level begins: the description of least length, as levels and the rows' distances from them, in nats.
 
-    Rows are normal around a level, by 0.3 %; ratios, by what their neighbours differ. A level costs its place and its height.
+    Rows are normal around a level, by 0.3 %; ratios, by what their neighbors differ. A level costs its place and its height.
     """
     x = [math.log(value) for value in series]
     n = len(x)
@@ -365,8 +367,9 @@ def page() -> None:
     lines += ["", f"Commits: {len(rows)}, from {rows[0]['date']} to {rows[-1]['date']}.", "", "## Changes of 2 % or more",
               "A new level begins where it shortens the description of a series (minimum description length); its commit is the first measured one.", "",
               "| measure | change | commit | |", "|---|--:|---|---|"]
-    lines += [f"| {change.metric.name} | {change.by:+.1%} | {rows[change.row]['commit']} | {rows[change.row]['date']}, {rows[change.row]['subject'].replace('|', '/')} |"
-              for change in changes(rows)]
+    for change in changes(rows):
+        row = rows[change.row]
+        lines.append(f"| {change.metric.name} | {change.by:+.1%} | {row['commit']} | {row['date']}, {row['subject'].replace('|', '/')} |")
     PAGE.write_text("\n".join(lines) + "\n")
     PICTURE.write_text(picture(rows))
 

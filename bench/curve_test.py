@@ -30,7 +30,7 @@ def test_counts_change_where_a_new_level_begins(values, found):
     assert [(change.row, round(change.by, 3)) for change in changes] == found
 
 
-def test_ratios_have_the_noise_of_their_neighbours():
+def test_ratios_have_the_noise_of_their_neighbors():
     dice = random.Random(1)
     noisy = [1.3 * (1 + dice.gauss(0, 0.05)) for _ in range(40)]
     assert not curve.changes(rows(RATIO, noisy))
