@@ -102,8 +102,10 @@ class Keepalived:
         config = self.dir / "keepalived.conf"
         config.write_text(KEEPALIVED.format(priority=priority))
         config.chmod(0o644)
-        self.process = node.popen(["keepalived", "-n", "-l", "-D", "-P", "-f", str(config), "-p", str(self.dir / "keepalived.pid"),
-                                   "-r", str(self.dir / "vrrp.pid")], log=str(self.dir / "keepalived.log"))
+        # 2.3 looks at the files of children that -P does not start, too.
+        pids = [word for option, name in (("-p", "keepalived"), ("-r", "vrrp"), ("-c", "checkers"), ("-b", "bfd"))
+                for word in (option, str(self.dir / f"{name}.pid"))]
+        self.process = node.popen(["keepalived", "-n", "-l", "-D", "-P", "-f", str(config), *pids], log=str(self.dir / "keepalived.log"))
 
     def stop(self) -> None:
         if self.process.poll() is None:
