@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures by commit what a noisy machine cannot hide, and draws it: bench/curve.tsv, docs/curve.md.
+"""Counts what a packet costs at each commit, unchanged by a busy machine, and draws it: bench/curve.tsv, docs/curve.md.
 
     bench/curve.py measure [--build BUILD]      this tree: adds its row, or replaces it (root for kamueed's rows)
     bench/curve.py back N [--work DIRECTORY]    N earlier commits, evenly spaced since the first that can be measured; each is built
@@ -8,7 +8,7 @@
     bench/curve.py page                         the page and its picture
 
 Instructions are exact: callgrind counts them, on the CPU that valgrind plays (AVX2). Ratios to peers come from one run, with the
-least and the most of its rounds. A row of an earlier commit lacks what its benchmarks cannot do.
+least and the most of its rounds. Rows of earlier commits lack measures that their benchmarks do not have.
 """
 import argparse
 import json
@@ -37,7 +37,7 @@ ALLOCATIONS_C = Path(__file__).parent / "curve/allocations.c"
 
 
 class Missing(Exception):
-    """This build cannot do it."""
+    """The measure is not possible with this build."""
 
 
 # --- what is measured ---
@@ -76,7 +76,7 @@ def lookup(table: str) -> Callable[[Path], float]:
 
 
 def program(build: Path) -> float:
-    """What the `dscp` program adds to a packet: two virtual routers with it, less one."""
+    """Instructions that the program `dscp` adds to a packet, from runs with one and with two virtual routers that have it."""
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "dscp.so"
         run(build / "compiler/kamuee-program", "build", build.parent / "programs/examples/dscp.c", "-o", built)

@@ -49,7 +49,7 @@ unsigned steps_write(FILE *to, unsigned (*poll)(void))
                 "no memory for the steps");
     memset(step, 0, STEPS_MAX * sizeof *step);
     n_steps = 0;
-    unsigned n = poll(); // what is due once a millisecond (budget.h)
+    unsigned n = poll(); // work that is due once a millisecond (budget.h)
     n += poll_stepped(poll);
     bench_check(n_steps <= STEPS_MAX, "a poll has more than %u steps", STEPS_MAX);
     for (unsigned i = 0; i < n_steps; i++) {

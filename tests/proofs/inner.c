@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// inner.c - headers inside ICMP: the flow that an error quotes, and what may cause an error
+// inner.c - headers inside ICMP: the flow that an error quotes, and packets that may cause an error
 #include "proof.h"
 
 #include "forwarder/flow_quote.c"

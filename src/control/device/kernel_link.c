@@ -119,7 +119,7 @@ static void disable_gro_lro(const struct kernel_link *n)
             n->name);
 }
 
-// What leaves by a veth stays whole: behind it is a host, and no card that could cut it.
+// Lets super-packets leave a veth whole: the host behind it takes them, and no card could cut them.
 static void send_whole(const struct kernel_link *n)
 {
     static const uint32_t features[] = {ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_STSO, ETHTOOL_SGSO};

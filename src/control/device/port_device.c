@@ -70,7 +70,7 @@ static bool is_vhost(const struct port_device *d)
     return !strcmp(d->driver, "net_vhost");
 }
 
-// Virtual cards pass on what a sender leaves to its card. Others do it.
+// Can it deliver super-packets? A virtual card can: its sender leaves the cutting to it.
 static bool brings_supers(const struct port_device *d, const struct rte_eth_dev_info *info)
 {
     char tso[8];
@@ -244,7 +244,7 @@ static void read_back_offloads(struct port_device *d, const struct rte_eth_conf 
                    conf->txmode.offloads, d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
 }
 
-// What the guest behind it takes, which is known once it is connected; the driver does not tell.
+// Super-packets that the guest behind it takes. Known once it is connected.
 static uint8_t read_guest_supers(const struct port_device *d)
 {
     const uint64_t both = 1ull << VIRTIO_NET_F_GUEST_TSO4 | 1ull << VIRTIO_NET_F_GUEST_TSO6;

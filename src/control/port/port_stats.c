@@ -27,7 +27,7 @@ struct counter_offload port_manager_offload(const char *name)
                                     sum.cut - p->offload_before.cut};
 }
 
-// What net_null, which the sockets hook, does not count.
+// Reads the sockets' counters: net_null, whose queues they hook, counts nothing.
 static void socket_statistics(struct packet_socket *p, struct rte_eth_stats *st,
                               struct counter_offload *offload)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// super.h - super-packets in the forwarder: who takes them whole, and where they are cut
+// super.h - super-packets in the forwarder: where they stay whole, and where they are cut
 //
 // On the way in, a super-packet is cut if anything is configured that looks at packets one by one;
 // otherwise it passes the stages as one packet. Where its way out does not take it, its segments
@@ -16,8 +16,8 @@
 void super_receive(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats);
 // Joins segments in f->rx to super-packets. For a burst of the usual path.
 void super_merge(struct forwarder *f);
-// Packets that leave b by an exit: `out`, less those super-packets whose segments fit the next hop,
-// and plus those that must not cross the router whole.
+// Returns the packets that leave b by an exit: `out`, without super-packets whose segments fit the
+// next hop, and with super-packets that must not cross the router whole.
 uint64_t super_stay(const struct burst *b, uint64_t out);
 // Passes the segments of super-packet i of b to their exit, fwd_exit().
 void super_exit(struct forwarder *f, struct burst *b, unsigned i);

@@ -112,7 +112,7 @@ static void begin_train(struct train *t, struct rte_mbuf *m, const struct super 
                             tcp[13] & TCP_PSH || m->data_len < HEADERS_MAX || !may_be_joined(m, s)};
 }
 
-// Turns what was joined into a super-packet.
+// Makes a super-packet of the joined segments.
 static void finish_train(struct train *t)
 {
     struct rte_mbuf *m = t->first;

@@ -103,7 +103,7 @@ static bool apply_header(struct queue *q, struct rte_mbuf *m, const struct virti
     m->ol_flags |= RTE_MBUF_F_RX_LRO;
     m->tx_offload = 0;
     m->tso_segsz = h->gso_size;
-    // Otherwise it is in a tunnel of the sender. What cannot be read, the forwarder drops.
+    // Otherwise it is in a tunnel of the sender. The forwarder drops it if it cannot be read.
     if (!super_read(m, &s) || h->csum_start != s.head.l4)
         m->outer_l3_len = RTE_MIN(h->csum_start, 511u);
     if (!super_read(m, &s))

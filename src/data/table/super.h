@@ -64,7 +64,7 @@ static inline uint32_t super_piece_bytes(const struct super *s, uint32_t k)
     return s->payload + RTE_MIN((uint32_t)s->segment, s->bytes - at);
 }
 
-// Bytes that its segments have on the wire in addition to those of the super-packet.
+// Bytes by which its segments on the wire exceed the super-packet: their repeated headers.
 static inline uint32_t super_more_bytes(const struct super *s)
 {
     return (s->n - 1) * s->payload;

@@ -128,7 +128,7 @@ static struct frame of_flow(const struct flow *f)
     return super_frame(f->src, f->dst, f->proto, PAYLOAD);
 }
 
-// The interface counters are those of the segments, whether or not it was cut.
+// Interface counters count segments, whether or not the super-packet was cut.
 static void assert_counted(const struct frame *sent)
 {
     unsigned header = (unsigned)(l4_of((struct frame *)sent) - sent->b) + header_of(proto_of(sent));
