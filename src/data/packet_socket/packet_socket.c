@@ -43,6 +43,7 @@
 #define SOCKET_BYTES (32 << 20)        // super-packets that wait; sent frames not yet taken
 #define FRAME_MOST (65536u + 32u)
 #define IOV_MAX_ 512u
+#define BURST_BYTES (256u << 10) // more super-packets at once would not stay in L2
 #define GSO_UDP_L4 5 // VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2
 #define FANOUT_FLAGS (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID)
 
@@ -217,10 +218,11 @@ static uint16_t receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, ui
                         uint16_t max, void *arg)
 {
     struct queue *q = arg;
+    uint32_t bytes = 0;
     uint16_t n = 0;
     bool again = false;
 
-    while (n < max) {
+    while (n < max && bytes < BURST_BYTES) {
         struct tpacket2_hdr *place = (struct tpacket2_hdr *)(q->ring + (size_t)q->at * q->frame);
         // Partner: the kernel, after it has written the frame.
         uint32_t status = __atomic_load_n(&place->tp_status, __ATOMIC_ACQUIRE);
@@ -233,6 +235,7 @@ static uint16_t receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, ui
         q->at = q->at + 1 == q->n_frames ? 0 : q->at + 1;
         if (m) {
             m->port = port;
+            bytes += m->pkt_len;
             pkt[n++] = m;
         }
     }
