@@ -7,6 +7,7 @@
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
+//     drop             where nftables can, the kernel does not even look (kernel_link_drop.c)
 //     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
 //     TSO on           of a veth, with all that it needs: super-packets leave it whole
 #include "device/kernel_link.h"
@@ -199,7 +200,7 @@ static void read_settings(struct kernel_link *n, int flags)
 int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, char *err,
                      size_t err_size)
 {
-    *n = (struct kernel_link){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    *n = (struct kernel_link){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .drop = -1};
     snprintf(n->name, sizeof n->name, "%s", name);
     snprintf(n->taken, sizeof n->taken, "%s", name);
     if (n->sock < 0) {
@@ -228,6 +229,10 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
             log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s",
                         path);
     }
+    n->drop = kernel_link_drop(name);
+    if (n->drop < 0)
+        log_debug("netdev: Linux goes on receiving: netdev=%s error=%s", name,
+                  LOG_VALUE(strerror(-n->drop)));
     disable_gro_lro(n);
     send_whole(n);
     int r = link_change_flags(n->sock, name, IFF_UP, 0);
@@ -252,6 +257,8 @@ void kernel_link_release(struct kernel_link *n, int netns)
         link_change_flags(n->sock, n->name, 0, IFF_UP);
     replace_used_link(n, NULL);
     kernel_link_found_release(n, netns_cookie(n->sock));
+    if (n->drop >= 0)
+        close(n->drop);
     close_ioctl_socket(n);
 }
 

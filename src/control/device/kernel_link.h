@@ -2,8 +2,8 @@
 // kernel_link.h - the kernel interface behind a net_af_packet or net_af_xdp port
 //
 // The kernel also sees every frame of the interface. While a port uses it, the kernel must neither
-// answer nor forward on it, which is up to the TAP, nor merge frames. kernel_link_release()
-// restores the original settings. Used by port_device.c; control role.
+// answer nor forward on it, which is up to the TAP, nor merge frames: it drops them, if it can.
+// kernel_link_release() restores the original settings. Used by port_device.c; control role.
 #ifndef DEVICE_KERNEL_LINK_H
 #define DEVICE_KERNEL_LINK_H
 
@@ -17,6 +17,7 @@ struct kernel_link {
     char name[16]; // current name; "" = the port has none
     char taken[16]; // name when the port took it, as configured
     int sock;      // for ioctls in its namespace
+    int drop;      // kernel_link_drop()'s
     int ifindex;
     int saved[3]; // original sysctls, -1 = leave alone
     bool gone; // deleted, or moved to another namespace
@@ -44,6 +45,10 @@ void kernel_link_explain(const struct kernel_link *n, const char *port, char *wh
 void kernel_link_explain_down(const struct kernel_link *n, const char *port, char *why,
                               size_t size);
 bool kernel_link_has_carrier(struct kernel_link *n); // and it is up
+
+// kernel_link_drop.c: Linux drops all frames that it receives on an interface of the current network
+// namespace, until the returned socket closes; packet sockets and XDP get them before. Or -errno.
+int kernel_link_drop(const char *interface);
 
 // kernel_link_found.c: the original settings of kernel interfaces, kept over a crash. A port
 // changes settings of its kernel interface and restores them when it goes. After a
