@@ -22,7 +22,8 @@ static unsigned serial; // for names that differ from waiting pools
 uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
 {
     return (uint64_t)n *
-           (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room + RTE_CACHE_LINE_SIZE);
+           (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room + PACKET_BEHIND +
+            RTE_CACHE_LINE_SIZE);
 }
 
 // Frees pools whose buffers are all back; returns a waiting pool that can replace a new one.

@@ -23,9 +23,12 @@
 
 #include "base/cpu.h"
 #include "forwarder/packet.h"
+#include "table/exchange.h"
 #include "forwarder/forbidden.h"
 
 #define INLINE static inline __attribute__((always_inline))
+
+_Static_assert(2 * VLAN_HDR + IP6_HDR <= PACKET_BEHIND, "loads for the shortest frame");
 
 // Check (7): first octet 1..223 but not 127, and not link-local (ip4_in.c). 0 or 1, for use with &.
 INLINE unsigned is_unicast(uint32_t addr)
@@ -67,7 +70,8 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
         struct rte_mbuf *m = a->pkt[i];
         uint8_t *frame = a->frame[i], *ip = frame + l2;
         unsigned all = m->pkt_len, first = m->data_len, len;
-        // Loads lie inside the buffer of any mbuf; bytes after data_len do not affect the result.
+        // Loads end at most PACKET_BEHIND bytes after the buffer of any mbuf; bytes after data_len
+        // do not affect the result.
         uint64_t w0 = load64(ip), w8 = load64(ip + 8),
                  type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
         uint64_t own;

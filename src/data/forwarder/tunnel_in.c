@@ -453,7 +453,7 @@ static inline unsigned alike_slot(const uint8_t *ip, uint16_t vr, bool four)
 
 typedef uint64_t words __attribute__((vector_size(16)));
 
-// All of `is` can be read: there is room after a packet, and the mask excludes it.
+// All of `is` can be read: PACKET_BEHIND bytes follow any buffer, and the mask excludes them.
 static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 {
     words differ = {0, 0}, v, is, mask;

@@ -103,7 +103,8 @@ static int pool_fill(struct rte_mempool *pool, uint16_t data_room, bool packed)
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
                                     uint16_t data_room, int socket, bool within_pages)
 {
-    unsigned bytes = (unsigned)(sizeof(struct rte_mbuf) + sizeof(struct packet_meta)) + data_room;
+    unsigned bytes = (unsigned)(sizeof(struct rte_mbuf) + sizeof(struct packet_meta)) + data_room +
+                     PACKET_BEHIND;
     bool packed = !within_pages && rte_eal_iova_mode() == RTE_IOVA_VA;
     struct rte_mempool *pool =
         rte_mempool_create_empty(name, n, bytes, cache, sizeof(struct rte_pktmbuf_pool_private),

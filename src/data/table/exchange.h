@@ -68,9 +68,14 @@ static inline void exchange_mix(void)
     __atomic_store_n(&exchange_mixed, true, __ATOMIC_RELAXED);
 }
 
-// A pool of n packet buffers with packet_meta and `data_room` bytes, headroom included; each thread
-// caches `cache` of them. `within_pages`: no buffer crosses a page, for drivers that share buffers
-// with the kernel (net_af_xdp). NULL with rte_errno. Control.
+// Bytes behind each buffer that may be read but decide nothing. Forwarders load headers before they
+// know a frame's length (forwarder/lanes.c), and a short frame from a tunnel may end where its
+// buffer ends.
+#define PACKET_BEHIND 64u
+
+// A pool of n packet buffers with packet_meta and `data_room` bytes, headroom included, and
+// PACKET_BEHIND behind; each thread caches `cache` of them. `within_pages`: no buffer crosses a
+// page, for drivers that share buffers with the kernel (net_af_xdp). NULL with rte_errno. Control.
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
                                     uint16_t data_room, int socket, bool within_pages);
 

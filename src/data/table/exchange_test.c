@@ -53,6 +53,23 @@ unit_test(full_ring_takes_what_fits_and_refuses_the_rest)
     assert_int_equal(sent, PUNT_QUEUE_MAX);
 }
 
+static void look_behind(struct rte_mempool *pool, void *wrong, void *buffer, unsigned i)
+{
+    const struct rte_mbuf *m = buffer;
+    const char *end = (const char *)m->buf_addr + m->buf_len;
+
+    *(unsigned *)wrong += end + PACKET_BEHIND > (const char *)buffer + pool->elt_size;
+}
+
+// Forwarders may load so far (forwarder/lanes.c).
+unit_test(each_buffer_has_readable_bytes_behind)
+{
+    unsigned wrong = 0;
+
+    assert_int_equal(rte_mempool_obj_iter(exchange_pool, look_behind, &wrong), BUFFERS);
+    assert_int_equal(wrong, 0);
+}
+
 static void look_where(struct rte_mempool *pool, void *wrong, void *buffer, unsigned i)
 {
     const struct rte_mbuf *m = buffer;
