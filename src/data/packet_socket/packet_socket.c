@@ -34,6 +34,7 @@
 
 #include "base/ip.h"
 #include "base/ip_proto.h"
+#include "table/exchange.h"
 #include "table/limits.h"
 #include "table/super.h"
 
@@ -44,7 +45,7 @@
 #define FRAME_MOST (65536u + 32u)
 #define IOV_MAX_ 512u
 #define BURST_BYTES (256u << 10) // more super-packets at once would not stay in L2
-#define GSO_UDP_L4 5 // VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2
+#define GSO_UDP_L4 5             // VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2
 #define FANOUT_FLAGS (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID)
 
 struct queue {
@@ -114,27 +115,12 @@ static bool apply_header(struct queue *q, struct rte_mbuf *m, const struct virti
     return true;
 }
 
-// A packet with room for `bytes`, in as many buffers as it takes. NULL: none.
 static struct rte_mbuf *new_packet(struct queue *q, uint32_t bytes)
 {
-    struct rte_mbuf *first = rte_pktmbuf_alloc(q->pool), *last = first;
+    struct rte_mbuf *m = packet_new(q->pool, bytes);
 
-    while (last) {
-        uint32_t n = RTE_MIN(bytes, (uint32_t)rte_pktmbuf_tailroom(last));
-        last->data_len = (uint16_t)n;
-        first->pkt_len += n;
-        bytes -= n;
-        if (!bytes)
-            return first;
-        last->next = rte_pktmbuf_alloc(q->pool);
-        last = last->next;
-        if (last)
-            last->data_off = 0;
-        first->nb_segs += last != NULL;
-    }
-    rte_pktmbuf_free(first);
-    q->stats.rx_no_buffer++;
-    return NULL;
+    q->stats.rx_no_buffer += !m;
+    return m;
 }
 
 static struct rte_mbuf *copy_frame(struct queue *q, const uint8_t *from, uint32_t n)

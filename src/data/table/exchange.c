@@ -118,6 +118,27 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
     return NULL;
 }
 
+struct rte_mbuf *packet_new(struct rte_mempool *pool, uint32_t bytes)
+{
+    struct rte_mbuf *first = rte_pktmbuf_alloc(pool), *last = first;
+
+    while (last) {
+        uint32_t n = RTE_MIN(bytes, (uint32_t)rte_pktmbuf_tailroom(last));
+        last->data_len = (uint16_t)n;
+        first->pkt_len += n;
+        bytes -= n;
+        if (!bytes)
+            return first;
+        last->next = rte_pktmbuf_alloc(pool);
+        last = last->next;
+        if (last)
+            last->data_off = 0;
+        first->nb_segs += last != NULL;
+    }
+    rte_pktmbuf_free(first);
+    return NULL;
+}
+
 // Registers a bit of ol_flags that no driver uses; may be repeated.
 static bool flag_register(const char *name, uint64_t *flag)
 {

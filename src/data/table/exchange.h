@@ -78,6 +78,9 @@ static inline void exchange_mix(void)
 // page, for drivers that share buffers with the kernel (net_af_xdp). NULL with rte_errno. Control.
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
                                     uint16_t data_room, int socket, bool within_pages);
+// A packet of `bytes` without content, in as many buffers as it takes; only the first has headroom.
+// NULL: no buffer. Any thread.
+struct rte_mbuf *packet_new(struct rte_mempool *pool, uint32_t bytes);
 
 // Call after eal_init; exchange_pool gets n_mbufs buffers. 0 or -errno.
 int exchange_init(unsigned n_mbufs, unsigned data_room);

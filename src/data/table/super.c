@@ -159,30 +159,6 @@ void super_request(struct rte_mbuf *m, const struct super *s)
     m->l4_len = (uint8_t)(s->payload - s->head.l4);
 }
 
-// A packet of `bytes`, in as many buffers as it takes. NULL: no buffer.
-static struct rte_mbuf *new_packet(uint32_t bytes)
-{
-    struct rte_mbuf *first = rte_pktmbuf_alloc(exchange_pool), *last = first;
-
-    while (first) {
-        uint32_t n = RTE_MIN(bytes, (uint32_t)rte_pktmbuf_tailroom(last));
-        last->data_len = (uint16_t)n;
-        first->pkt_len += n;
-        bytes -= n;
-        if (!bytes)
-            return first;
-        last->next = rte_pktmbuf_alloc(exchange_pool);
-        if (!last->next) {
-            rte_pktmbuf_free(first);
-            return NULL;
-        }
-        last = last->next;
-        last->data_off = 0;
-        first->nb_segs++;
-    }
-    return NULL;
-}
-
 // Appends the next `n` bytes of payload behind `done` bytes of `to`.
 static void copy_payload(struct rte_mbuf *to, uint32_t done, uint32_t n, struct super_at *at)
 {
@@ -283,7 +259,7 @@ struct rte_mbuf *super_piece(const struct rte_mbuf *m, const struct super *s, ui
                              struct super_at *at)
 {
     uint32_t bytes = super_piece_bytes(s, k);
-    struct rte_mbuf *p = new_packet(bytes);
+    struct rte_mbuf *p = packet_new(exchange_pool, bytes);
 
     if (!p)
         return NULL;
