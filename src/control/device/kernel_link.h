@@ -46,7 +46,7 @@ void kernel_link_explain_down(const struct kernel_link *n, const char *port, cha
                               size_t size);
 bool kernel_link_has_carrier(struct kernel_link *n); // and it is up
 
-// kernel_link_drop.c: Linux drops all frames that it receives on an interface of the current network
+// kernel_link_drop.c: Linux drops all frames that it receives on an interface of the current
 // namespace, until the returned socket closes; packet sockets and XDP get them before. Or -errno.
 int kernel_link_drop(const char *interface);
 
