@@ -211,7 +211,8 @@ static eth_rx_burst_t choose_receive(const struct device *d)
     return all[d->option.ring][d->traffic.stride > LINE][d->option.families == 46];
 }
 
-static uint32_t receive_count(void *queue)
+// uint32_t before DPDK 25.11
+static __typeof__(rte_eth_fp_ops->rx_queue_count(NULL)) receive_count(void *queue)
 {
     const struct queue *q = queue;
     const struct page *page = q->device->page;

@@ -201,8 +201,10 @@ path_test(what_leaves_the_common_path_is_told_as_other)
 }
 
 // net_ring cannot report its fill level; plays a driver that can.
-static unsigned waiting;
-static uint32_t count_waiting(void *queue)
+// uint32_t before DPDK 25.11
+typedef __typeof__(rte_eth_fp_ops->rx_queue_count(NULL)) queue_count_t;
+static queue_count_t waiting;
+static queue_count_t count_waiting(void *queue)
 {
     return waiting;
 }
