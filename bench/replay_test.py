@@ -251,7 +251,8 @@ def site(case=CASES["ipv4-full"], **more) -> program.Site:
     return program.Site(**(given | more))
 
 
-def test_testpmd_forwards_on_the_measured_cores_only():
+def test_testpmd_forwards_on_the_measured_cores_only(monkeypatch):
+    monkeypatch.setattr(program.shutil, "which", lambda name: name)
     argv = program.Testpmd("mac").argv(site(cores=[2, 3]))
     assert argv[argv.index("-l") + 1] == "0,2,3" and argv[argv.index("--main-lcore") + 1] == "0"
     assert {"--forward-mode=mac", "--nb-cores=2", "--rxq=2", "--no-huge"} <= set(argv)
