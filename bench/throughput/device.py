@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,7 @@ class Setting:
     routes: str = ""                            # "" = the networks above, "full" or a number
     prefixes: str | None = None
     churn: bool = False                         # the table will change while packets flow
+    cards: tuple[str, str] = ("", "")           # PCI addresses or kernel interfaces, for the device "cards"
     ports: tuple[str, str] = ("", "")           # of the tester, for an external device
     macs: tuple[str, str] = ("", "")
     prefix_file: Path | None = field(default=None, repr=False)
@@ -152,8 +154,8 @@ class KamueedDevice(Linked):
         self.daemon: Kamueed | None = None
         self.groups: list[list] = []
 
-    def start(self) -> None:
-        self.ns.create()
+    def lines(self) -> list[str]:
+        """Its configuration."""
         core = self.setting.cores[1]
         lines = [f"set forwarding idle {self.setting.idle}"]
         for side in SIDES:
@@ -161,7 +163,11 @@ class KamueedDevice(Linked):
                       f"set port m{side} rx-queues {self.setting.queues}", f"set port m{side} mtu {self.setting.mtu}"]
             lines += [f"set thread {core} forwarder port m{side} rx-queue {queue}"
                       for queue in range(self.setting.queues)]
-        self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
+        return lines
+
+    def start(self) -> None:
+        self.ns.create()
+        self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", self.lines())
         self.daemon.start()
         self.proc = self.daemon.proc
         if self.setting.routes:
@@ -177,13 +183,16 @@ class KamueedDevice(Linked):
         if self.setting.routes:
             self._install_table()
 
+    def namespace(self, side: int) -> Namespace:
+        return self.ns
+
     def _address(self, side: int) -> None:
-        device = f"m{side}"
-        self.ns.ip(f"link set {device} up")
-        self.ns.add_addresses(device, [f"{THEIRS4[side]}/24", f"{THEIRS6[side]}/64"])
+        device, ns = f"m{side}", self.namespace(side)
+        ns.ip(f"link set {device} up")
+        ns.add_addresses(device, [f"{THEIRS4[side]}/24", f"{THEIRS6[side]}/64"])
         for address in ours(side):
-            self.ns.ip(f"neigh replace {address} lladdr {OUR_MAC[side]} dev {device} nud permanent")
-        self.macs[side] = self.ns.ip_json(f"link show dev {device}")[0]["address"]
+            ns.ip(f"neigh replace {address} lladdr {OUR_MAC[side]} dev {device} nud permanent")
+        self.macs[side] = ns.ip_json(f"link show dev {device}")[0]["address"]
 
     def _install_networks(self) -> None:
         for side in SIDES:
@@ -199,7 +208,7 @@ class KamueedDevice(Linked):
     def _install_table(self) -> None:
         """The table, and a default route: a withdrawn prefix still has a path (with one direction, the same one)."""
         for v6 in (False, True):
-            self.ns.ip_batch([f"route replace default via {ours(1)[v6]}"], v6)
+            self.ns.ip_batch([f"route replace default via {self.hops()[v6 - 2].partition('%')[0]}"], v6)
         done = json.loads(self.ns.run([str(a) for a in self.route_install("replace")], timeout_s=300))
         self.n_routes = 2 + sum(len(networks(side)) for side in SIDES) + done["routes4"] + done["routes6"]
 
@@ -255,6 +264,79 @@ class KamueedDevice(Linked):
         return {**super().facts(), "version": system.get("version"), "lookup-kernel": system.get("lookup-kernel"),
                 "pages": system.get("pages"), "idle": self.setting.idle,
                 "forwarder-cores": sorted(self.daemon.forwarder_cores())}
+
+
+CABLE4, CABLE6 = ("192.0.2.0", "192.0.2.1"), ("2001:db8::", "2001:db8::1")     # ends of the cable
+LINK_S = 30                                     # for two cards to train their link
+
+
+class CardsDevice(KamueedDevice):
+    """Two virtual routers, `default` with port 0 of the tester and the first card, `far` with the second card and port 1 of the tester."""
+    name, idea = "cards", "kamueed, which sends each packet out of one card and receives it by the other, so that it forwards each packet twice"
+
+    def __init__(self, setting: Setting):
+        super().__init__(setting)
+        self.far, self.here = Namespace(f"ht-far{os.getpid()}"), Namespace(f"ht-here{os.getpid()}")
+
+    def namespace(self, side: int) -> Namespace:
+        return (self.ns, self.far)[side]
+
+    def lines(self) -> list[str]:
+        lines = [*super().lines(), f"set vr far namespace {self.far.name}", "set interface m1 vr far", "set interface c1 vr far"]
+        for side, card in enumerate(self.setting.cards):
+            lines += [f"set port c{side} devargs {card}"] if ":" in card else \
+                [f"set port c{side} kernel-interface {card}", f"set port c{side} namespace {self.here.name}"]
+            lines += [f"set port c{side} mtu {self.setting.mtu}",
+                      f"set thread {self.setting.cores[1]} forwarder port c{side} rx-queue 0"]
+        return lines
+
+    def start(self) -> None:
+        self.far.create()
+        sh(["ip", "netns", "attach", self.here.name, str(os.getpid())])     # a name for the namespace of kernel interfaces
+        for card in self.setting.cards:
+            if ":" not in card:
+                sh(["ip", "link", "set", card, "up"])
+        super().start()
+
+    def _configure(self) -> None:
+        for side in SIDES:
+            self.namespace(side).ip(f"link set c{side} up")
+            self.namespace(side).add_addresses(f"c{side}", [f"{CABLE4[side]}/31", f"{CABLE6[side]}/127"])
+        for side in SIDES:
+            mac = self.namespace(1 - side).ip_json(f"link show dev c{1 - side}")[0]["address"]
+            for address in (CABLE4[1 - side], CABLE6[1 - side]):
+                self.namespace(side).ip(f"neigh replace {address} lladdr {mac} dev c{side} nud permanent")
+        super()._configure()
+
+    def _install_networks(self) -> None:
+        for side in SIDES:
+            for v6 in (False, True):
+                vias = {side: ours(side)[v6], 1 - side: (CABLE6 if v6 else CABLE4)[1 - side]}
+                self.namespace(side).ip_batch([f"route replace {net} via {via}" for end, via in vias.items()
+                                               for net in networks(end) if (":" in net) == v6], v6)
+        for v6 in (False, True):                # the table is in `default` alone
+            self.far.ip_batch([f"route replace default via {ours(1)[v6]}"], v6)
+        self.n_routes = sum(len(networks(side)) for side in SIDES)
+
+    def hops(self) -> list[str]:
+        return [f"{end[1]}%c0" for end in (CABLE4, CABLE6)]
+
+    def ready(self) -> None:
+        end = time.monotonic() + LINK_S
+        while down := [port for port in self.cards() if port["status"] != "up"]:
+            if time.monotonic() > end:
+                raise DeviceError(f"{down[0]['name']}: no link within {LINK_S} s ({down[0].get('why', 'is the cable plugged in at both ends?')})")
+            time.sleep(0.1)
+        super().ready()
+
+    def cards(self) -> list[dict]:
+        """State of the two ports."""
+        return [port for port in self.daemon.client.entries("port") if port["name"] in ("c0", "c1")]
+
+    def stop(self) -> None:
+        super().stop()
+        for ns in (self.far, self.here):
+            ns.delete()
 
 
 class TestpmdDevice(Linked):
@@ -335,7 +417,7 @@ class External(Device):
         self.macs = [mac or NOBODY for mac in self.setting.macs]
 
 
-PEERS = {kind.name: kind for kind in (KamueedDevice, TestpmdDevice, LinuxDevice, Cable, External)}
+PEERS = {kind.name: kind for kind in (KamueedDevice, CardsDevice, TestpmdDevice, LinuxDevice, Cable, External)}
 
 
 def siblings(core: int) -> set[int]:
