@@ -200,7 +200,7 @@ path_test(what_leaves_the_common_path_is_told_as_other)
     assert_int_equal(c->stage[STAGE_OTHER].packets, 1);
 }
 
-// net_ring cannot report its fill level; plays a driver that can.
+// Plays a driver that can report its fill level, or cannot.
 // uint32_t before DPDK 25.11
 typedef __typeof__(rte_eth_fp_ops->rx_queue_count(NULL)) queue_count_t;
 static queue_count_t waiting;
@@ -214,11 +214,12 @@ path_test(queue_depth_is_what_waited_before_the_burst)
     struct frame f = packet();
     uint16_t port = iface_get(in)->port;
     const struct plan_rx_stats *stats = &forwarder_slot[0].rx_stats[port][0];
+    eth_rx_queue_count_t own = rte_eth_fp_ops[port].rx_queue_count;
+    rte_eth_fp_ops[port].rx_queue_count = count_waiting;
+    waiting = (queue_count_t)-ENOTSUP;
     rig_send(0, &f);
     rig_step(0);
     assert_int_equal(stats->depth_samples, 0);
-    eth_rx_queue_count_t own = rte_eth_fp_ops[port].rx_queue_count;
-    rte_eth_fp_ops[port].rx_queue_count = count_waiting;
     for (unsigned i = 0; i < 3 * 61; i++) {
         waiting = i < 61 ? 100 : 7;
         rig_send(0, &f);
