@@ -4,19 +4,19 @@
 // rtnetlink announces that a link went down, but not the loss of its IPv4 routes and next-hop
 // objects. So we repeat the kernel's changes:
 //
-//     link down                 IPv4 routes whose legs are all dead, except local ones; next-hop
+//     link down                 routes whose legs are all dead, except local ones of IPv4; next-hop
 //                               objects on the link
 //     carrier lost              next-hop objects on the link, and IPv4 routes with them; other
 //                               routes are only flagged
-//     link deleted or moved     all of the above, local routes too, and multipath routes with one
-//                               leg on the link
+//     link deleted or moved     all of the above, local routes too, and IPv4 multipath routes with
+//                               one leg on the link
 //     last IPv4 address gone    IPv4 routes whose legs are all dead, local ones too; legs stay dead
 //                               until there is an address again
 //     next-hop object deleted   routes that name it (nexthop_object.c)
 //
-// Then we request a dump, because the kernel is right and we only guess. Other IPv6 routes are
-// announced, except that a leg of a multipath route dies silently; so we check the link of each leg
-// in both families.
+// Then we request a dump, because the kernel is right and we only guess. The kernel announces the
+// loss of IPv6 routes, unless net.ipv6.route.skip_notify_on_dev_down is set, but not of a leg of a
+// multipath route; so we check the link of each leg in both families.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 
@@ -44,9 +44,9 @@ static bool is_lost(struct rib_vr *v, const struct rib_path *p, int ifindex, enu
 {
     bool on_it = false, all_dead = true;
 
-    if (p->family != IP4 || p->condemned || p->nhid || !p->n_hops)
+    if (p->condemned || p->nhid || !p->n_hops)
         return false;
-    if (loss == LOSS_DOWN && p->type == RTN_LOCAL)
+    if (p->family == IP6 ? loss == LOSS_ADDRESS : loss == LOSS_DOWN && p->type == RTN_LOCAL)
         return false;
     for (unsigned i = 0; i < p->n_hops; i++) {
         if (p->hop[i].ifindex == ifindex)
@@ -54,7 +54,7 @@ static bool is_lost(struct rib_vr *v, const struct rib_path *p, int ifindex, enu
         else if (!(p->own.n && p->own.hop[i].lost) && is_up(v, p->hop[i].ifindex))
             all_dead = false;
     }
-    return on_it && (all_dead || loss == LOSS_GONE);
+    return on_it && (all_dead || (loss == LOSS_GONE && p->family == IP4));
 }
 
 static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
@@ -65,7 +65,7 @@ static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
         if (p && is_lost(v, p, ifindex, loss))
             rib_path_condemn(v, p);
     }
-    rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+    rib_sync_want(v, RIB_STAGES_ROUTES4 | RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
 }
 
 // IPv4 legs on the link die silently with its last address, and come back with the next one.

@@ -44,7 +44,8 @@ static unsigned step_from, step_n;
 
 struct model_object model_object[MODEL_OBJECTS];
 static bool link_up[2] = {true, true}, carrier[2] = {true, true};
-static bool compat; // net.ipv4.nexthop_compat_mode
+static bool compat;      // net.ipv4.nexthop_compat_mode
+static bool skip_notify; // net.ipv6.route.skip_notify_on_dev_down
 
 static struct {
     bool running, ending;
@@ -398,17 +399,18 @@ static void flush4(uint32_t nhid, uint8_t legs)
         }
 }
 
-// ip6_del_rt(): silent, too, if not in compatibility mode.
-static void flush6(uint32_t nhid)
+// IPv6 routes by the object go; 0: routes with a leg among `some` and none but `legs`. `tell`: with
+// an event.
+static void flush6(uint32_t nhid, uint8_t some, uint8_t legs, bool tell)
 {
     for (unsigned i = N4; i < MODEL_PLACES; i++)
         for (unsigned k = 0; k < model_place[i].n; k++) {
             const struct model_route *t = &model_place[i].route[k];
 
-            if (t->nhid != nhid)
+            if (nhid ? t->nhid != nhid : t->nhid || !(t->legs & some) || t->legs & ~legs)
                 continue;
             plan(ERASE_LIKE, i, 0)->route = *t;
-            if (!compat)
+            if (!tell)
                 continue;
             steps[step_n - 1].with_next = true;
             plan_send(RTM_DELROUTE, 0, i, t);
@@ -440,7 +442,7 @@ static void remove_object(unsigned i, bool tell)
         plan_send_object(RTM_DELNEXTHOP, 0, i);
     model_object[i].there = false;
     flush4(model_object_id(i), 0);
-    flush6(model_object_id(i));
+    flush6(model_object_id(i), 0, 0, compat); // ip6_del_rt()
     for (unsigned g = MODEL_SINGLES; g < MODEL_OBJECTS; g++) {
         struct model_object *o = &model_object[g];
         unsigned at = member_of(g, i);
@@ -589,7 +591,9 @@ static void change_link(void)
     if (link_up[i])
         return;
     remove_objects_on(i);
-    flush4(0, (uint8_t)(link_up[!i] ? (i ? 0xc : 3) : 0xf));
+    uint8_t own = i ? 0xc : 3, dead = link_up[!i] ? own : 0xf;
+    flush4(0, dead);
+    flush6(0, own, dead, !skip_notify); // rt6_sync_down_dev()
 }
 
 // ip6_route_del(): deletes one leg or all; fib6_del_route() announces under the tree's lock.
@@ -936,6 +940,7 @@ void model_make(uint32_t portid)
     dump.running = false;
     memset(model_object, 0, sizeof model_object);
     compat = model_pick(2);
+    skip_notify = model_pick(2);
     link_up[0] = link_up[1] = carrier[0] = carrier[1] = true;
     for (unsigned i = 0; i < MODEL_PLACES; i++) {
         model_place[i] = (struct model_place){.local = i == 0 || i == 3 || i == 7 || i >= 18};

@@ -76,6 +76,39 @@ rib_test(link_down_takes_its_ipv4_routes)
     fixture_eventually(fixture_reports >= 2);
 }
 
+rib_test(link_down_takes_ipv6_routes_without_events)
+{
+    fixture_do("sysctl -qw net.ipv6.route.skip_notify_on_dev_down=1");
+    routes();
+    fixture_do("ip -6 route add 2001:db8:2::/48 nexthop via fd01::2 nexthop via fd02::2");
+    fixture_expect("2001:db8:2::1", "group e1 e2");
+    fixture_do("ip link set e1 down");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("2001:db8:2::1", "group e2");
+    fixture_expect("fd01::9", "none");
+    fixture_expect("fd01::1", "none");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect_derived(&before);
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip link set e1 up; ip addr add fd01::1/64 dev e1 nodad");
+    fixture_expect("fd01::9", "glean e1");
+    assert_int_equal(fixture_audit(), 0);
+}
+
+rib_test(a_deleted_link_takes_ipv6_routes_without_events)
+{
+    fixture_do("sysctl -qw net.ipv6.route.skip_notify_on_dev_down=1");
+    routes();
+    fixture_do("ip -6 route add 2001:db8:2::/48 nexthop via fd01::2 nexthop via fd02::2");
+    fixture_expect("2001:db8:2::1", "group e1 e2");
+    fixture_do("ip link del e1");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("fd01::9", "none");
+    fixture_expect("fd01::1", "none");
+    fixture_expect("2001:db8:2::1", B2); // the dump tells that it has one leg left
+    assert_int_equal(fixture_audit(), 0);
+}
+
 rib_test(carrier_loss_keeps_plain_routes)
 {
     routes();
