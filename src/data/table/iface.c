@@ -153,6 +153,12 @@ void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
     iface_put_flags(i, mask, flags);
 }
 
+void iface_set_mpls(uint16_t iface, bool on)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    __atomic_store_n(&iface_table[iface].mpls, on, __ATOMIC_RELAXED);
+}
+
 void iface_set_vr(struct iface *i, uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);

@@ -3,8 +3,8 @@
 // metalink, or a tunnel
 //
 // An interface has a TAP, a virtual router and addresses. Written by control (iface_manager),
-// except `addr4`, `addr6` and `addr6_ll`, the sources of ICMP errors, which rib_manager writes;
-// read by every forwarder. Ids start at 1 and are reused after a grace period.
+// except `mpls`, and `addr4`, `addr6` and `addr6_ll`, the sources of ICMP errors, which rib_manager
+// writes; read by every forwarder. Ids start at 1 and are reused after a grace period.
 #ifndef TABLE_IFACE_H
 #define TABLE_IFACE_H
 
@@ -94,6 +94,7 @@ struct iface {
     uint16_t id, port, vlan; // of the only or inner tag, 0 = untagged
     uint16_t mtu;            // bytes of layer 3
     uint8_t checks;          // enum iface_flag from IFACE_CHECKS_SHIFT on
+    bool mpls;               // accepts packets with labels; rib_manager writes it
     struct iface_policy policy;
     uint16_t outer_vlan;      // of the outer tag, 0 = none
     uint16_t tpid_be;         // EtherType of the outer tag; with one tag 0x8100, untagged 0
@@ -217,6 +218,9 @@ void iface_bind_police(struct iface *i, uint8_t police);
 // Has the virtual router programs at hooks ether or input, and at hook output? Applies to its
 // present and future interfaces.
 void iface_bind_program(uint16_t vr, bool in, bool out);
+
+// --- rib_manager ---
+void iface_set_mpls(uint16_t iface, bool on); // accepts packets with labels
 
 // --- any manager ---
 struct iface *iface_find_ifindex(uint16_t vr, int ifindex);

@@ -22,6 +22,7 @@
 #include "core/thread.h"
 #include "table/grace.h"
 #include "table/iface.h"
+#include "table/label.h"
 #include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
 #include "table/sum.h"
@@ -173,7 +174,7 @@ uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface)
 {
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ADJACENCY ||
-           kind == NEXTHOP_ALIAS);
+           kind == NEXTHOP_ALIAS || kind == NEXTHOP_ENCAP);
     return nexthop_id_new(kind, iface);
 }
 
@@ -189,8 +190,9 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
     struct nexthop *nh = &nexthop_table[id];
 
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP);
-    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP);
+    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP ||
+           nexthop_word_kind(nh->word) == NEXTHOP_ENCAP);
+    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ENCAP);
     bug_on(kind == NEXTHOP_ADJACENCY && !nh->head); // no rewrite yet
     kind_set(nh, kind);
 }
@@ -222,7 +224,8 @@ static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface,
 
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP ||
-           nexthop_word_kind(nh->word) == NEXTHOP_ALIAS);
+           nexthop_word_kind(nh->word) == NEXTHOP_ALIAS ||
+           nexthop_word_kind(nh->word) == NEXTHOP_ENCAP);
     if (!grace_over(slots[id].flip_ticket))
         grace_wait(); // the copy to be filled may still have readers
     unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
@@ -313,6 +316,59 @@ static int nexthop_alias_check(uint32_t id, char *why, unsigned n)
     return sound ? 0 : -EINVAL;
 }
 
+// --- labels ---
+
+// May an ENCAP out of `iface` name it?
+static bool is_via(uint32_t id, uint16_t iface)
+{
+    enum nexthop_kind kind = nexthop_word_kind(nexthop_table[id].word);
+
+    return is_plain(id) && kind != NEXTHOP_GROUP && kind != NEXTHOP_ENCAP &&
+           nexthop_table[id].iface == iface;
+}
+
+static bool labels_can_be_sent(const struct nexthop_encap *e)
+{
+    bool can = e->n <= NEXTHOP_LABEL_MAX;
+
+    for (unsigned i = 0; can && i < e->n; i++)
+        can = !(e->label[i] & 0xfff) && e->label[i] >> 12 != LABEL_IMPLICIT_NULL;
+    return can;
+}
+
+uint32_t nexthop_encap_new(const struct nexthop_encap *e)
+{
+    uint16_t iface = e->via ? nexthop_table[e->via].iface : 0;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on((e->via && !is_via(e->via, iface)) || !labels_can_be_sent(e) || e->vr >= VR_MAX);
+    uint32_t id = nexthop_id_new(NEXTHOP_ENCAP, iface);
+    if (id)
+        nexthop_table[id].encap = *e; // neither a FIB nor a label names it yet
+    return id;
+}
+
+void nexthop_encap_set_via(uint32_t id, uint32_t via)
+{
+    struct nexthop *nh = &nexthop_table[id];
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) != NEXTHOP_ENCAP ||
+           !is_via(via, nh->iface));
+    // Release: `via` is complete; partner: consume in forwarder/label_push.c.
+    __atomic_store_n(&nh->encap.via, via, __ATOMIC_RELEASE);
+}
+
+static int nexthop_encap_check(uint32_t id, char *why, unsigned n)
+{
+    const struct nexthop *nh = &nexthop_table[id];
+
+    if (labels_can_be_sent(&nh->encap) && (!nh->encap.via || is_via(nh->encap.via, nh->iface)))
+        return 0;
+    snprintf(why, n, "N5: ENCAP %u with %u labels names %u", id, nh->encap.n, nh->encap.via);
+    return -EINVAL;
+}
+
 static bool group_leads_out(const struct nexthop *nh, uint16_t iface)
 {
     if (__atomic_load_n(&nh->group.iface[0], __ATOMIC_ACQUIRE) == NEXTHOP_IFACES_MANY) {
@@ -382,6 +438,7 @@ const char *nexthop_kind_name(enum nexthop_kind kind)
         [NEXTHOP_BROADCAST] = "broadcast",
         [NEXTHOP_ALIAS] = "alias",
         [NEXTHOP_NO_ROUTE] = "no-route",
+        [NEXTHOP_ENCAP] = "encap",
     };
     return kind < NEXTHOP_KIND_N ? names[kind] : "none";
 }
@@ -407,6 +464,8 @@ int nexthop_check(char *why, unsigned n)
         if (kind == NEXTHOP_GROUP && nexthop_group_check(id, why, n))
             return -EINVAL;
         if (kind == NEXTHOP_ALIAS && nexthop_alias_check(id, why, n))
+            return -EINVAL;
+        if (kind == NEXTHOP_ENCAP && nexthop_encap_check(id, why, n))
             return -EINVAL;
     }
     for (size_t i = waiting_head; i < waiting.n; i++)

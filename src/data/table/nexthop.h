@@ -5,7 +5,8 @@
 // Prefix-independent convergence: a changed MAC, a resolved gateway or a failed group member
 // changes an entry here, and no prefix. A group is a next hop of kind GROUP whose buckets name
 // others. An alias is a next hop of kind ALIAS: prefixes with attributes of their own name it
-// instead of the shared next hop (control/rib/rib_source.c).
+// instead of the shared next hop (control/rib/rib_source.c). An encapsulating next hop (ENCAP) adds
+// labels, or takes one, and names the adjacency behind them (docs/adr/0030).
 //
 // Written by rib_manager, read by every forwarder.
 //
@@ -20,7 +21,9 @@
 //   N2  an id is reused only a grace period after no FIB and no group names it;
 //   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of
 //       `word`, partner: acquire in nexthop_word);
-//   N4  a live group knows the interfaces of all its members (a member's interface never changes).
+//   N4  a live group knows the interfaces of all its members (a member's interface never changes);
+//   N5  a live ENCAP names a live next hop that leads out by its interface and is neither a group,
+//       an alias nor ENCAP; its labels can be sent.
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
@@ -34,6 +37,7 @@
 #define NEXTHOP_GROUP_IFACES 20
 #define NEXTHOP_IFACES_MANY 0xffff
 #define NEXTHOP_ALIAS_MAX 21
+#define NEXTHOP_LABEL_MAX 8
 
 enum nexthop_kind {
     NEXTHOP_NONE,      // id 0: no route
@@ -50,6 +54,7 @@ enum nexthop_kind {
     NEXTHOP_ALIAS,     // stands for another next hop, plus attributes of the prefix: MTU, uRPF
                        // data, counter
     NEXTHOP_NO_ROUTE,  // no route, ignoring shorter prefixes as well: ICMP net unreachable
+    NEXTHOP_ENCAP,     // pushes labels, or is the operation of a label
     NEXTHOP_KIND_N
 };
 
@@ -60,6 +65,24 @@ struct nexthop_alias { // of a prefix; immutable
     uint8_t n;
     uint16_t mtu;       // of the route, bytes of layer 3; 0 = only the output's MTU counts
     uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of its routes that are not the best
+};
+
+enum nexthop_encap_flag {
+    NEXTHOP_ENCAP_UNIFORM = 1, // the TTL passes between packet and label; PIPE: it does not. Neither:
+    NEXTHOP_ENCAP_PIPE = 2,    // as its virtual router says (struct vr_mpls)
+    NEXTHOP_ENCAP_IP4 = 4,     // the packet below the last label; neither: by its first nibble
+    NEXTHOP_ENCAP_IP6 = 8,
+};
+
+// Of an IP route: pushes n labels. Of a label (table/label.h): n = 0 pops it, n >= 1 swaps it and
+// pushes n - 1 more.
+struct nexthop_encap { // immutable, except `via`
+    uint32_t via;      // next hop of the packet with its new labels; 0: pops into the lookup of `vr`
+    uint16_t vr;
+    uint8_t n;
+    uint8_t flags; // enum nexthop_encap_flag
+    uint8_t ttl;   // of labels pushed by PIPE; 0 = the virtual router's
+    uint32_t label[NEXTHOP_LABEL_MAX]; // outermost first: label << 12, host order
 };
 
 // All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset
@@ -88,6 +111,7 @@ struct nexthop {
                                                   // place; [0] = NEXTHOP_IFACES_MANY: more than fit
         } group;
         struct nexthop_alias alias;
+        struct nexthop_encap encap;
     };
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct nexthop) == 64, "one cache line");
@@ -184,6 +208,9 @@ void nexthop_refresh_iface(uint16_t iface);
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
 uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
+uint32_t nexthop_encap_new(const struct nexthop_encap *e); // id, or 0 when full
+// Its neighbor has another next hop now, out of the same interface.
+void nexthop_encap_set_via(uint32_t id, uint32_t via);
 // The caller has removed it from every FIB and group; reusable after a grace period.
 void nexthop_free(uint32_t id);
 unsigned nexthop_used(void);

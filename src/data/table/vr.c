@@ -66,6 +66,12 @@ void vr_set_flow_hash(struct vr *v, struct flow_hash h)
     __atomic_store(&v->flow_hash, &h, __ATOMIC_RELAXED);
 }
 
+void vr_set_mpls(uint16_t id, struct vr_mpls m)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    __atomic_store(&vr_get(id)->mpls, &m, __ATOMIC_RELAXED);
+}
+
 void vr_publish(struct vr *v, uint8_t family, struct fib *f)
 {
     for (unsigned node = 0; node < MEM_NODES_MAX; node++)
@@ -97,6 +103,7 @@ struct vr *vr_new(const char *name)
     memset(v, 0, sizeof *v);
     v->id = (uint16_t)id;
     v->table = 254;
+    v->mpls = (struct vr_mpls){.ttl_propagate = true, .default_ttl = 255}; // as in Linux
     v->random_seed = (uint32_t)hash_mix64(clock_now_ns() ^ ((uint64_t)getpid() << 32) ^ id);
     vr_set_flow_hash(v, flow_hash_default);
     snprintf(v->name, sizeof v->name, "%s", name);

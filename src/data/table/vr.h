@@ -29,10 +29,18 @@ struct flow_hash {
 };
 _Static_assert(sizeof(struct flow_hash) == 8, "one word");
 
+// Of packets whose next hop says neither (enum nexthop_encap_flag). One word, like flow_hash.
+struct vr_mpls {
+    bool ttl_propagate;  // uniform model, else pipe (RFC 3443)
+    uint8_t default_ttl; // of labels pushed by pipe
+};
+_Static_assert(sizeof(struct vr_mpls) == 2, "one word");
+
 struct vr {
     // reader: forwarder; the FIBs are in vr_fibs
     struct flow_hash flow_hash;
     uint8_t cpu_weight; // weight of its share of an overloaded core; 0: 1
+    struct vr_mpls mpls;
     // writer: rib_manager; source of ICMP errors if the interface has no address (RFC 1812
     // 4.3.2.4); 0 = none
     ip4_t addr4;
@@ -86,6 +94,16 @@ static inline struct flow_hash vr_flow_hash(const struct vr *v)
     __atomic_load(&v->flow_hash, &h, __ATOMIC_RELAXED);
     return h;
 }
+
+static inline struct vr_mpls vr_mpls(uint16_t id)
+{
+    struct vr_mpls m;
+
+    __atomic_load(&vr_get(id)->mpls, &m, __ATOMIC_RELAXED);
+    return m;
+}
+
+void vr_set_mpls(uint16_t id, struct vr_mpls m); // rib_manager
 
 extern const struct flow_hash flow_hash_default; // seed 0: a random one
 const char *flow_hash_name(unsigned mode); // "l3", "l4", "symmetric"; NULL beyond the last one
