@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // label.h - labels (RFC 3032): what to do with a packet, by its top label
 //
-// Each virtual router has a table, a flat array of next hops by label that is as long as its highest
-// label needs. A label's next hop is ENCAP (table/nexthop.h), or a group of them. The reserved
-// labels 0..15 are in no table; the forwarder knows what they mean.
+// Each virtual router has a table, a flat array of next hops by label that is as long as its
+// highest label needs. A label's next hop is ENCAP (table/nexthop.h), or a group of them. The
+// reserved labels 0..15 are in no table; the forwarder knows what they mean.
 //
 // Written by rib_manager, read by every forwarder, once per burst and virtual router:
 //

@@ -26,6 +26,7 @@
 #include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
 #include "table/sum.h"
+#include "table/vr.h"
 
 struct nexthop *nexthop_table;
 struct ip_addr *nexthop_address;
@@ -342,6 +343,8 @@ uint32_t nexthop_encap_new(const struct nexthop_encap *e)
 
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on((e->via && !is_via(e->via, iface)) || !labels_can_be_sent(e) || e->vr >= VR_MAX);
+    if (!e->via && vr_several())
+        nexthop_cross_begin(); // packets may leave from another virtual router than they came in by
     uint32_t id = nexthop_id_new(NEXTHOP_ENCAP, iface);
     if (id)
         nexthop_table[id].encap = *e; // neither a FIB nor a label names it yet
@@ -355,7 +358,7 @@ void nexthop_encap_set_via(uint32_t id, uint32_t via)
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) != NEXTHOP_ENCAP ||
            !is_via(via, nh->iface));
-    // Release: `via` is complete; partner: consume in forwarder/label_push.c.
+    // Release: `via` is complete; partner: encap_via in forwarder/label.h.
     __atomic_store_n(&nh->encap.via, via, __ATOMIC_RELEASE);
 }
 

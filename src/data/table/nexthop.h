@@ -68,8 +68,8 @@ struct nexthop_alias { // of a prefix; immutable
 };
 
 enum nexthop_encap_flag {
-    NEXTHOP_ENCAP_UNIFORM = 1, // the TTL passes between packet and label; PIPE: it does not. Neither:
-    NEXTHOP_ENCAP_PIPE = 2,    // as its virtual router says (struct vr_mpls)
+    NEXTHOP_ENCAP_UNIFORM = 1, // the TTL passes between packet and label
+    NEXTHOP_ENCAP_PIPE = 2,    // it does not; neither: as its virtual router says (struct vr_mpls)
     NEXTHOP_ENCAP_IP4 = 4,     // the packet below the last label; neither: by its first nibble
     NEXTHOP_ENCAP_IP6 = 8,
 };
@@ -77,7 +77,7 @@ enum nexthop_encap_flag {
 // Of an IP route: pushes n labels. Of a label (table/label.h): n = 0 pops it, n >= 1 swaps it and
 // pushes n - 1 more.
 struct nexthop_encap { // immutable, except `via`
-    uint32_t via;      // next hop of the packet with its new labels; 0: pops into the lookup of `vr`
+    uint32_t via;      // next hop with the new labels; 0: pops into the lookup of `vr`
     uint16_t vr;
     uint8_t n;
     uint8_t flags; // enum nexthop_encap_flag

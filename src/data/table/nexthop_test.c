@@ -362,7 +362,8 @@ table_test(random_operations_keep_the_invariants)
 
 table_test(an_encap_leads_out_by_its_neighbor_and_joins_groups_and_aliases)
 {
-    uint32_t via = nexthop_new(NEXTHOP_HOLD, plain->id), next = nexthop_new(NEXTHOP_HOLD, plain->id);
+    uint32_t via = nexthop_new(NEXTHOP_HOLD, plain->id),
+             next = nexthop_new(NEXTHOP_HOLD, plain->id);
     struct nexthop_encap e = {.via = via, .n = 2, .label = {16 << 12, 1048575u << 12}};
     uint32_t id = nexthop_encap_new(&e), other = nexthop_new(NEXTHOP_HOLD, tagged->id);
 
