@@ -63,6 +63,8 @@ static bool is_control(const struct port *port, const struct rte_mbuf *m)
 
     if (!type_at)
         return true;
+    if (load16(type_at) == ETHER_TYPE_MPLS)
+        return false;
     bool is4 = load16(type_at) == ETHER_TYPE_IP4, is6 = load16(type_at) == ETHER_TYPE_IP6;
     if ((!is4 && !is6) || tags_iface(port, &tags, &id))
         return true;
@@ -91,7 +93,8 @@ static void drop_burst(struct forwarder *f, struct burst *b)
 static void receive(struct forwarder *f, const struct plan_rx *q,
                     void (*end)(struct forwarder *f, struct burst *b))
 {
-    struct burst *const all[] = {&f->in4, &f->in6, &f->odd4, &f->odd6, &f->local4, &f->local6};
+    struct burst *const all[] = {&f->in4,  &f->in6,    &f->labels, &f->odd4,
+                                 &f->odd6, &f->local4, &f->local6};
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
 
     if (!f->rx.n)
@@ -103,7 +106,7 @@ static void receive(struct forwarder *f, const struct plan_rx *q,
     burst_reset(&f->in6);
     stats->bytes += ether_in(f, port_get(q->port));
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
-        if (all[k]->n && k >= 2) // not plain
+        if (all[k]->n && k > 2) // neither plain nor with labels
             (all[k]->family == IP4 ? ip4_in : ip6_in)(f, all[k]);
         end(f, all[k]);
         burst_reset(all[k]);

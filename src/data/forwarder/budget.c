@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage budget, after ether_in while the core is overloaded: see budget.h
 //
-//   in     f->in4, in6, odd4, odd6
+//   in     f->in4, in6, labels, odd4, odd6
 //   out    the same, without packets over their virtual router's budget
 //   exits  VR_CPU_BUDGET
 //
@@ -52,6 +52,7 @@ void budget_spend(struct forwarder *f)
 {
     spend(f, &f->in4);
     spend(f, &f->in6);
+    spend(f, &f->labels);
     spend(f, &f->odd4);
     spend(f, &f->odd6);
 }

@@ -40,6 +40,9 @@
 #define BURST_BLOCK 8
 #define BURST_ROOM (BURST_MAX + BURST_BLOCK)
 
+// Family of a burst of packets with labels: ip[] is the top entry of the stack, hop[] its word.
+enum { LABELS = IP_NONE };
+
 enum burst_kind {
     BURST_TRANSIT, // received, to be forwarded
     BURST_LOCAL,   // received; may be delivered here but not forwarded: otherwise drop with why[]
@@ -66,7 +69,7 @@ _Static_assert(REDIRECTED_MAX <= UINT8_MAX, "n_redirected");
 struct burst {
     uint32_t n;
     uint8_t kind;   // enum burst_kind
-    uint8_t family; // enum ip_family
+    uint8_t family; // enum ip_family, or LABELS
     bool mixed;         // packets of several virtual routers
     bool chained;       // some packet may have more than one segment
     struct decided decided;
@@ -120,10 +123,10 @@ static inline bool burst_ttl_is_final(const struct burst *b)
     return b->kind == BURST_RESUMED || b->kind == BURST_TUNNEL;
 }
 
-// Offset of `hop` in an IP header.
+// Offset of `hop` in an IP header, or in a label stack.
 static inline unsigned burst_hop_at(const struct burst *b)
 {
-    return b->family == IP4 ? 8 : 4;
+    return b->family == IP4 ? 8 : b->family == IP6 ? 4 : 0;
 }
 
 // Packet i came in by `iface`: sets its vr and the burst's flags.

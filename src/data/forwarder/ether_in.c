@@ -4,6 +4,7 @@
 //   in     f->rx.pkt[0..n), received by one port, and f->rx.frame[], where frames begin
 //   out    in4, in6        plain packets, which need no further check before the lookup
 //          odd4, odd6      IP packets that ip4_in and ip6_in check one by one
+//          labels          packets with labels (MPLS), if the interface accepts them
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
 //                          here, but a router must not forward them (RFC 1812 5.3.4)
 //   exits  EtherTypes of packet programs -> program.c; ARP, LLDP, IS-IS ... -> punt; LACP of a
@@ -28,6 +29,7 @@
 // data_len without a check.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/label.h"
 #include "forwarder/lanes_priv.h"
 #include "forwarder/packet.h"
 #include "forwarder/program.h"
@@ -58,6 +60,9 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
     case 0x888e: // 802.1X
         punt(f, m, iface, PUNT_OTHER);
         return;
+    case 0x8847: // labels
+        packet_drop(f, m, iface, DROP_MPLS_NOT_ENABLED);
+        return;
     }
     // 802.3 length, LLC of OSI network layers (DSAP, SSAP 0xfe, UI): IS-IS
     if (type <= 1500 && payload >= 3 && type_at[2] == 0xfe && type_at[3] == 0xfe &&
@@ -80,8 +85,26 @@ static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint1
     }
     unsigned i = burst_add(b, m, ip, iface);
 
+    f->odd += !group;
     b->len[i] = (uint16_t)(m->pkt_len - packet_l2_len(m, ip));
     b->why[i] = DROP_ETHER_BROADCAST;
+}
+
+// Appends a packet with labels, the top one at `at`.
+static void ether_label(struct forwarder *f, struct rte_mbuf *m, uint8_t *at, uint16_t iface)
+{
+    struct burst *b = &f->labels;
+    const uint32_t l2 = packet_l2_len(m, at);
+
+    if (packet_readable(m, at) < LABEL_HDR) {
+        packet_drop(f, m, iface, DROP_MPLS_TRUNCATED);
+        return;
+    }
+    unsigned i = burst_add(b, m, at, iface);
+    b->l2 = i == 0 || b->l2 == l2 ? (uint8_t)l2 : 0;
+    b->len[i] = (uint16_t)(m->pkt_len - l2);
+    b->size[i] = (uint16_t)m->pkt_len;
+    f->odd++;
 }
 
 // Drops a frame that no interface has received.
@@ -129,6 +152,8 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         packet_drop(f, m, id, DROP_ETHER_NOT_OURS);
     else if (type == ETHER_TYPE_IP4 || type == ETHER_TYPE_IP6)
         ether_ip(f, m, type_at + 2, id, type == ETHER_TYPE_IP4, group);
+    else if (type == ETHER_TYPE_MPLS && iface->mpls)
+        group ? packet_drop(f, m, id, DROP_ETHER_BROADCAST) : ether_label(f, m, type_at + 2, id);
     else if (!program_type_take(f, m, id, type_at))
         ether_control(f, m, id, type_at);
 }
@@ -151,19 +176,26 @@ static __rte_noinline void ether_programs(struct forwarder *f)
 }
 
 struct kind {
-    uint8_t family; // enum ip_family
+    uint8_t family; // enum ip_family, or LABELS
     enum tag tag;
 };
 
+// In an order that costs plain packets least.
 static struct kind kind_of_frame(const struct rte_mbuf *m, const uint8_t *frame)
 {
     bool stripped = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
     enum tag tag = stripped ? STRIPPED : UNTAGGED;
+    uint16_t type = load16(frame + 12);
 
-    if (unlikely(is_tag(load16(frame + 12))))
+    if (likely(type == ETHER_TYPE_IP4))
+        return (struct kind){.family = IP4, .tag = tag};
+    if (unlikely(is_tag(type))) {
         tag = stripped ? DOUBLE_STRIPPED : load16(frame + 16) == ETHER_TYPE_VLAN ? DOUBLE : TAGGED;
-    return (struct kind){.family = load16(frame + lanes_l2(tag) - 2) == ETHER_TYPE_IP6 ? IP6 : IP4,
-                         .tag = tag};
+        type = load16(frame + lanes_l2(tag) - 2);
+    } else if (unlikely(type == ETHER_TYPE_MPLS) && !stripped) {
+        return (struct kind){.family = LABELS, .tag = tag};
+    }
+    return (struct kind){.family = type == ETHER_TYPE_IP6 ? IP6 : IP4, .tag = tag};
 }
 
 // Did all packets from `at` on come in by one interface? Compares each with its predecessor.
@@ -205,10 +237,56 @@ static void rx_keep(struct forwarder *f, uint64_t rest)
     f->rx.n = k;
 }
 
+// The round for untagged frames with labels. Returns the bytes of the frames that it took.
+static __rte_noinline uint64_t take_labels(struct forwarder *f, const struct port *port)
+{
+    const struct iface *own = iface_get(port->untagged);
+    const uint64_t mac = iface_mac_word(own->mac) & LANES_MAC;
+    struct burst *b = &f->labels;
+    uint64_t bytes = 0, rest = 0;
+    const unsigned at = b->n;
+
+    if (!own->mpls || !iface_is_up(own))
+        return 0;
+    for (unsigned i = 0; i < f->rx.n; i++) {
+        struct rte_mbuf *m = f->rx.pkt[i];
+        uint8_t *frame = f->rx.frame[i];
+        const unsigned n = b->n;
+        if (load16(frame + 12) != ETHER_TYPE_MPLS || (load64(frame) & LANES_MAC) != mac ||
+            m->ol_flags & LANES_STRIPPED || m->nb_segs > 1 ||
+            m->data_len < ETHER_HDR + LABEL_HDR) {
+            rest |= 1ull << i;
+            continue;
+        }
+        b->pkt[n] = m;
+        b->ip[n] = frame + ETHER_HDR;
+        b->hop[n] = load32(frame + ETHER_HDR);
+        b->iface[n] = own->id;
+        b->vr[n] = own->vr;
+        b->size[n] = (uint16_t)m->pkt_len;
+        b->len[n] = (uint16_t)(m->pkt_len - ETHER_HDR);
+        bytes += m->pkt_len;
+        b->n = n + 1;
+    }
+    b->features |= own->flags & IFACE_FEATURES;
+    b->l2 = at == 0 || b->l2 == ETHER_HDR ? ETHER_HDR : 0;
+    f->odd += b->n - at;
+    f->counter->iface[own->id].rx_packets += b->n - at;
+    f->counter->iface[own->id].rx_bytes += bytes;
+    rx_keep(f, rest);
+    return bytes;
+}
+
 // One round. Returns the bytes of the frames that it took, 0 = none.
 static uint64_t take_round(struct forwarder *f, const struct port *port)
 {
     struct kind k = kind_of_frame(f->rx.pkt[0], f->rx.frame[0]);
+    if (unlikely(k.family == LABELS)) {
+        uint64_t labels = take_labels(f, port);
+        if (labels)
+            return labels;
+        k.family = IP4;
+    }
     struct burst *b = k.family == IP4 ? &f->in4 : &f->in6;
     unsigned at = b->n;
     uint32_t bytes = b->bytes;

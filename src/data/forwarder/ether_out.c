@@ -4,6 +4,8 @@
 //   in     b->ip[], nh[], the results of lanes->apply_nexthops; each nh[] is an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
+// Labels are the third family: the top one is written where an IP packet has its TTL.
+//
 // The Ethernet header is copied from the adjacency in overlapping words of 8 bytes; TTL and
 // checksum are written as one word; padding after the packet is cut off by setting the length. The
 // port array's index is advanced without a branch, for any mix of ports. Only a burst whose packets
@@ -32,6 +34,20 @@ static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *
     packet_trim(m, size);
 }
 
+INLINE unsigned hop_at_of(uint8_t family)
+{
+    return family == IP4 ? 8 : family == IP6 ? 4 : 0;
+}
+
+// The EtherType, as the last bytes of a word.
+INLINE uint64_t type_at_end_of(uint8_t family)
+{
+    return (uint64_t)(family == IP4   ? ETHER_TYPE_IP4
+                      : family == IP6 ? ETHER_TYPE_IP6
+                                      : ETHER_TYPE_MPLS)
+           << 48;
+}
+
 INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
 {
     if (likely(m->nb_segs == 1))
@@ -43,12 +59,13 @@ INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
 
 // Pointers are kept in locals: the compiler must assume that a store into a frame changes anything.
 // `l2`: header bytes of all frames, whose data stays in place; 0 = any. `resized`: with l2, some
-// leave with another length, and none has several segments.
+// leave with another length, and none has several segments. `moved`: with l2, but the frames begin
+// elsewhere than they did.
 INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2,
-                bool resized)
+                         bool resized, bool moved)
 {
-    const unsigned hop_at = family == IP4 ? 8 : 4;
-    const uint64_t type_at_end = (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
+    const unsigned hop_at = hop_at_of(family);
+    const uint64_t type_at_end = type_at_end_of(family);
     struct counter_iface *const counter = f->counter->iface;
     uint8_t *const mark = f->used_mark;
     uint64_t *const tx_word = f->tx_word;
@@ -77,7 +94,7 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
         store32(ip + hop_at, b->hop_out[i]);
         uint64_t at = tx_word[port];
         tx_pkt[port][tx_word_n(at)] = m;
-        if (!l2)
+        if (!l2 || moved)
             lengths_set(m, frame, size);
         else if (resized)
             packet_set_length(m, size);
@@ -99,11 +116,10 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
 INLINE void write_frames_one_hop(struct forwarder *f, const struct burst *b, uint8_t family,
                                  bool resized)
 {
-    const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = b->out_port[0];
+    const unsigned hop_at = hop_at_of(family), n = b->n, port = b->out_port[0];
     const uint8_t *end = b->header[0];
     const uint64_t first = load64(end - ETHER_HDR);
-    const uint64_t last =
-        load64(end - 8) | (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
+    const uint64_t last = load64(end - 8) | type_at_end_of(family);
     uint64_t at = f->tx_word[port], bytes = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -135,9 +151,9 @@ INLINE void write_in_place(struct forwarder *f, const struct burst *b, uint8_t f
         b->same ? write_frames_one_hop(f, b, family, false)
                 : write_frames_one_hop(f, b, family, true);
     else if (b->same)
-        write_frames(f, b, family, l2, false);
+        write_frames(f, b, family, l2, false, false);
     else
-        write_frames(f, b, family, l2, true);
+        write_frames(f, b, family, l2, true, false);
 }
 
 INLINE void write_family(struct forwarder *f, const struct burst *b, uint8_t family)
@@ -151,7 +167,7 @@ INLINE void write_family(struct forwarder *f, const struct burst *b, uint8_t fam
     else if (in_place && b->l2 == ETHER_HDR + 2 * VLAN_HDR)
         write_in_place(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
     else
-        write_frames(f, b, family, 0, true);
+        write_frames(f, b, family, 0, true, false);
 }
 
 void ether_out(struct forwarder *f, struct burst *b)
@@ -162,6 +178,27 @@ void ether_out(struct forwarder *f, struct burst *b)
         write_family(f, b, IP4);
     else
         write_family(f, b, IP6);
+    f->tx_queued += b->n;
+    b->n = 0;
+}
+
+void ether_out_labels(struct forwarder *f, struct burst *b)
+{
+    if (f->tx_queued + b->n > COLLECT_MAX)
+        tx_flush(f);
+    write_family(f, b, LABELS);
+    f->tx_queued += b->n;
+    b->n = 0;
+}
+
+void ether_out_pushed(struct forwarder *f, struct burst *b)
+{
+    if (f->tx_queued + b->n > COLLECT_MAX)
+        tx_flush(f);
+    if (b->l2 == ETHER_HDR)
+        write_frames(f, b, LABELS, ETHER_HDR, true, true);
+    else
+        write_frames(f, b, LABELS, 0, true, false);
     f->tx_queued += b->n;
     b->n = 0;
 }

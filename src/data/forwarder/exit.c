@@ -11,6 +11,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
+#include "forwarder/label.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
@@ -69,6 +70,11 @@ void exit_send(struct forwarder *f, const struct burst *b, unsigned i)
     one->len[at] = b->len[i];
     one->size[at] = 0;
     one->nh[at] = b->nh[i];
+    one->word[at] = 0;
+    if (unlikely(nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_ENCAP)) {
+        label_send(f, one, !burst_ttl_is_final(b));
+        return;
+    }
     // Sets the inputs of ether_out; the verdict is already known.
     (void)f->lanes->apply_nexthops(one, !burst_ttl_is_final(b));
     burst_cross(f, one);
@@ -167,6 +173,9 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
             expire_packet(f, b, i);
         else
             packet_hold(f, b, i);
+        break;
+    case NEXTHOP_ENCAP:
+        (void)label_push(f, b, 1ull << i);
         break;
     case NEXTHOP_ADJACENCY:
         if (expired)

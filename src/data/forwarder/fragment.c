@@ -12,6 +12,7 @@
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/label.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "table/metalink.h"
@@ -64,8 +65,12 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         out->nh[at] = b->nh[i];
         out->word[at] = b->word[i];
     }
-    (void)f->lanes->apply_nexthops(out, false); // they fit: sets the inputs of ether_out
     packet_end(f, m, 0);
+    if (unlikely(nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_ENCAP)) {
+        label_send(f, out, false);
+        return true;
+    }
+    (void)f->lanes->apply_nexthops(out, false); // they fit: sets the inputs of ether_out
     burst_cross(f, out);
     ether_out(f, out);
     return true;

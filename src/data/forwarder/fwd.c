@@ -21,6 +21,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
+#include "forwarder/label.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
 #include "forwarder/super.h"
@@ -111,6 +112,8 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 
     if (out && unlikely(tunnel_any()) && b->kind == BURST_TRANSIT)
         left = tunnel_take(f, b, out);
+    if (left)
+        left = label_push(f, b, left);
     for (; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         if (unlikely(super_is(b->pkt[i])))
@@ -118,7 +121,7 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
         else
             fwd_exit(f, b, i);
     }
-    if (out)
+    if (out && b->n) // else all have got labels
         burst_remove(b, out);
 }
 

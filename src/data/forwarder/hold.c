@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit hold: neigh_manager keeps the packet until the neighbor is resolved
 //
-// The packet goes without its Ethernet header and with its TTL decremented; packet_meta has the
+// The packet goes without its Ethernet header, with its labels if it gets any, and with its TTL
+// decremented; packet_meta has the
 // data for neigh_manager. It comes back by the inject ring as INJECT_NEXTHOP (inject.c) when the
 // neighbor has answered, or failed to: then the next hop is FAILED and the sender gets an error.
 #include "forwarder/drop.h"
@@ -14,7 +15,9 @@ void packet_hold(struct forwarder *f, struct burst *b, unsigned i)
     struct rte_mbuf *m = b->pkt[i];
     struct packet_meta *meta = packet_meta(m);
 
-    if (!burst_ttl_is_final(b))
+    if (b->family == LABELS)
+        store32(b->ip[i], b->hop_out[i]);
+    else if (!burst_ttl_is_final(b))
         ttl_lower(b->ip[i], b->family);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);

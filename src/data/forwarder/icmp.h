@@ -32,8 +32,14 @@ bool icmp_has_token(const struct forwarder *f, const struct burst *b, unsigned i
 // May the source of packet i of b get an answer, by the rules of ICMP errors? Takes a token.
 bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i);
 // Adds a packet of ours, which starts at its IP header and answers one that came in by `iface`, to
-// the burst of ICMP errors.
-void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface);
+// the burst of ICMP errors; virtual router `vr` looks it up.
+void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface,
+                uint16_t vr);
+void origin_count(struct forwarder *f, uint16_t iface); // counts such a packet
+// Makes the error of icmp4_error or icmp6_error about a packet that came with n >= 1 labels, with
+// these (RFC 4950). NULL: none.
+struct rte_mbuf *icmp_error_labels(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
+                                   uint8_t code, uint32_t word, const uint8_t *label, unsigned n);
 // Makes a buffer with `head` bytes for headers, followed by up to `quote` bytes of packet i; NULL:
 // no buffer.
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote);

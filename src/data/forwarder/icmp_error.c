@@ -13,9 +13,10 @@
 //   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
 // Its source is an address of the packet's input interface, so that traceroute shows the path (RFC
-// 1812 4.3.2.4), or else the virtual router's own. Without an address of the family, IPv4 uses the
-// dummy address 192.0.0.8 (RFC 7600 4.8, RFC 9229 3), and IPv6 the link-local address of the
-// interface, for a sender on that link (icmp6_link_error).
+// 1812 4.3.2.4), or else the virtual router's own, as for a packet whose label led it to another
+// virtual router. Without an address of the family, IPv4 uses the dummy address 192.0.0.8 (RFC 7600
+// 4.8, RFC 9229 3), and IPv6 the link-local address of the interface, for a sender on that link
+// (icmp6_link_error).
 #include <limits.h>
 
 #include "base/checksum.h"
@@ -79,11 +80,11 @@ static bool may_send_error(struct forwarder *f, const struct burst *b, unsigned 
     return rate;
 }
 
-static ip4_t error_source4(uint16_t iface)
+static ip4_t error_source4(uint16_t iface, uint16_t vr)
 {
-    ip4_t own = iface_get(iface)->addr4;
+    ip4_t own = iface_get(iface)->vr == vr ? iface_get(iface)->addr4 : 0;
 
-    own = own ? own : vr_get(iface_get(iface)->vr)->addr4;
+    own = own ? own : vr_get(vr)->addr4;
     return own ? own : IP4_DUMMY;
 }
 
@@ -92,11 +93,11 @@ static bool is_set6(const uint8_t *a)
     return load64(a) | load64(a + 8);
 }
 
-static const uint8_t *error_source6(uint16_t iface)
+static const uint8_t *error_source6(uint16_t iface, uint16_t vr)
 {
     const uint8_t *own = iface_get(iface)->addr6;
 
-    return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
+    return iface_get(iface)->vr == vr && is_set6(own) ? own : vr_get(vr)->addr6;
 }
 
 // Only these types are known not to be errors; any other, or an unreadable one, may be an error.
@@ -169,34 +170,71 @@ struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t
     return m;
 }
 
-void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface)
+void origin_count(struct forwarder *f, uint16_t iface)
 {
-    struct burst *origin = family == IP4 ? &f->origin4 : &f->origin6;
-    unsigned i = burst_add(origin, m, rte_pktmbuf_mtod(m, uint8_t *), iface);
-
-    origin->len[i] = m->data_len;
-    if (origin->family == IP4)
-        origin->dst4[i] = load32(origin->ip[i] + 16);
-    else
-        memcpy(origin->dst6[i], origin->ip[i] + 24, 16);
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface].inject_packets++;
 }
 
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
-                 uint32_t word)
+void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface,
+                uint16_t vr)
+{
+    struct burst *origin = family == IP4 ? &f->origin4 : &f->origin6;
+    unsigned i = burst_add(origin, m, rte_pktmbuf_mtod(m, uint8_t *), iface);
+
+    origin->vr[i] = vr;
+    origin->mixed |= vr != origin->vr[0];
+    origin->len[i] = m->data_len;
+    if (origin->family == IP4)
+        origin->dst4[i] = load32(origin->ip[i] + 16);
+    else
+        memcpy(origin->dst6[i], origin->ip[i] + 24, 16);
+    origin_count(f, iface);
+}
+
+// --- the label stack of the packet (RFC 4950), behind the quote (RFC 4884) ---
+
+#define QUOTE_MIN 128u // with an extension
+
+// Bytes to quote if the error may have `max` bytes after its headers, in units of `unit`.
+static uint32_t quote_beside(uint32_t max, unsigned unit, unsigned n)
+{
+    return n ? (max - 8 - 4 * n) & ~(unit - 1) : max;
+}
+
+// Pads the quote behind `head` bytes of headers and appends the n labels. Returns its units.
+static uint8_t add_labels(struct rte_mbuf *m, uint32_t head, unsigned unit, const uint8_t *label,
+                          unsigned n)
+{
+    const uint32_t quoted = m->data_len - head, size = 8 + 4 * n,
+                   whole = RTE_MAX((quoted + unit - 1) & ~(unit - 1), QUOTE_MIN);
+    uint8_t *pad = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(whole - quoted + size)),
+            *to = pad + (whole - quoted);
+    const uint8_t header[8] = {0x20, 0, 0, 0, 0, (uint8_t)(4 + 4 * n), 1, 1}; // version; object
+
+    memset(pad, 0, whole - quoted);
+    memcpy(to, header, sizeof header);
+    memcpy(to + sizeof header, label, 4 * n);
+    store16(to + 2, checksum(to, size));
+    return (uint8_t)(whole / unit);
+}
+
+static struct rte_mbuf *make4(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
+                              uint8_t code, uint32_t word, const uint8_t *label, unsigned n)
 {
     const uint8_t *about = b->ip[i];
-    ip4_t from = error_source4(b->iface[i]);
+    ip4_t from = error_source4(b->iface[i], b->vr[i]);
     bool allowed =
         !burst_is_own(b) && icmp4_may_be_answered(about, packet_readable(b->pkt[i], about));
 
     if (!may_send_error(f, b, i, allowed, type, code))
-        return;
-    struct rte_mbuf *m = icmp_quote(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
+        return NULL;
+    struct rte_mbuf *m = icmp_quote(b, i, IP4_HDR + ICMP_HDR,
+                                    quote_beside(IP4_ERROR_MAX - IP4_HDR - ICMP_HDR, 4, n));
     if (!m)
-        return;
+        return NULL;
+    uint8_t units = n ? add_labels(m, IP4_HDR + ICMP_HDR, 4, label, n) : 0;
     uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP4_HDR;
     memset(ip, 0, IP4_HDR + ICMP_HDR);
     ip[0] = 0x45;
@@ -210,9 +248,18 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     store16(ip + 10, checksum(ip, IP4_HDR));
     icmp[0] = type;
     icmp[1] = code;
-    store32(icmp + 4, rte_cpu_to_be_32(word));
+    store32(icmp + 4, rte_cpu_to_be_32(word | (uint32_t)units << 16));
     store16(icmp + 2, checksum(icmp, m->data_len - IP4_HDR));
-    origin_add(f, IP4, m, b->iface[i]);
+    return m;
+}
+
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                 uint32_t word)
+{
+    struct rte_mbuf *m = make4(f, b, i, type, code, word, NULL, 0);
+
+    if (m)
+        origin_add(f, IP4, m, b->iface[i], b->vr[i]);
 }
 
 void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type,
@@ -234,24 +281,45 @@ void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *t
     store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len - IP6_HDR)));
 }
 
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
-                 uint32_t word)
+static struct rte_mbuf *make6(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
+                              uint8_t code, uint32_t word, const uint8_t *label, unsigned n)
 {
-    const uint8_t *about = b->ip[i], *from = error_source6(b->iface[i]);
+    const uint8_t *about = b->ip[i], *from = error_source6(b->iface[i], b->vr[i]);
     bool allowed =
         !burst_is_own(b) && may_answer6(about, packet_readable(b->pkt[i], about), type);
 
-    if (allowed && !is_set6(from)) {
+    if (allowed && !is_set6(from) && !n) {
         icmp6_link_error(f, b, i, type, code, word);
-        return;
+        return NULL;
     }
-    if (!may_send_error(f, b, i, allowed, type, code))
-        return;
-    struct rte_mbuf *m = icmp_quote(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
+    if (!may_send_error(f, b, i, allowed && is_set6(from), type, code))
+        return NULL;
+    struct rte_mbuf *m = icmp_quote(b, i, IP6_HDR + ICMP_HDR,
+                                    quote_beside(IP6_ERROR_MAX - IP6_HDR - ICMP_HDR, 8, n));
     if (!m)
-        return;
-    icmp6_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, from, about + 8, type, code, word);
-    origin_add(f, IP6, m, b->iface[i]);
+        return NULL;
+    uint32_t units = n ? add_labels(m, IP6_HDR + ICMP_HDR, 8, label, n) : 0;
+    icmp6_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, from, about + 8, type, code,
+               word | units << 24);
+    return m;
+}
+
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                 uint32_t word)
+{
+    struct rte_mbuf *m = make6(f, b, i, type, code, word, NULL, 0);
+
+    if (m)
+        origin_add(f, IP6, m, b->iface[i], b->vr[i]);
+}
+
+struct rte_mbuf *icmp_error_labels(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
+                                   uint8_t code, uint32_t word, const uint8_t *label, unsigned n)
+{
+    // The length of the quote has no place in a packet too big (RFC 4884 4.1).
+    if (b->family == IP6 && type == ICMP6_TOO_BIG_TYPE)
+        n = 0;
+    return (b->family == IP4 ? make4 : make6)(f, b, i, type, code, word, label, n);
 }
 
 // --- from and to link-local addresses ---

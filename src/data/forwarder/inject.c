@@ -14,6 +14,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
+#include "forwarder/label.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/super.h"
@@ -130,8 +131,13 @@ static void send_resumed(struct forwarder *f)
 {
     struct burst *b = &f->resumed;
 
-    if (b->n)
+    if (b->n && b->family == LABELS) {
+        label_resume(f, b);
+        burst_cross(f, b);
+        ether_out_labels(f, b);
+    } else if (b->n) {
         fwd_resume(f, b);
+    }
     if (b->features & IFACE_ACL_OUT && b->n)
         checks_out(f, b);
     burst_cross(f, b);
@@ -155,6 +161,8 @@ static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
     counter_cross(f->counter, meta->owner, iface_get(meta->iface)->vr);
     b->nh[i] = meta->nexthop;
     b->len[i] = (uint16_t)m->pkt_len;
+    if (meta->family == LABELS)
+        b->vr[i] = meta->vr;
 }
 
 unsigned inject(struct forwarder *f)

@@ -30,25 +30,6 @@
 
 _Static_assert(2 * VLAN_HDR + IP6_HDR <= PACKET_BEHIND, "loads for the shortest frame");
 
-// Check (7): first octet 1..223 but not 127, and not link-local (ip4_in.c). 0 or 1, for use with &.
-INLINE unsigned is_unicast(uint32_t addr)
-{
-    uint8_t o = (uint8_t)addr;
-
-    return ((uint8_t)(o - 1) < 223) & (o != 127) & ((uint16_t)addr != LANES_LINK_LOCAL4);
-}
-
-// Sum of a 20-byte header given as words; 0xffff if the checksum is right (RFC 1071).
-INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
-{
-    uint64_t s = (uint32_t)w0 + (w0 >> 32) + (uint32_t)w8 + (w8 >> 32) + w16;
-
-    s = (s & 0xffffffff) + (s >> 32);
-    s = (s & 0xffff) + (s >> 16);
-    s = (s & 0xffff) + (s >> 16);
-    return (uint32_t)((s & 0xffff) + (s >> 16));
-}
-
 // Check (a). Also returns the interface and its first word.
 INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m,
                        const uint8_t *frame, uint16_t *iface, uint64_t *own)
@@ -81,11 +62,11 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
             uint32_t dst = load32(ip + 16);
             len = __builtin_bswap16((uint16_t)(w0 >> 16));
             if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
-                ok &= header_sum(w0, w8, dst) == 0xffff; // (2)
+                ok &= lanes_header_sum(w0, w8, dst) == 0xffff; // (2)
             ok &= type == LANES_IP4;                     // (3) (4)
             ok &= len >= IP4_HDR;                        // (5); with (6) also (1)
-            ok &= is_unicast((uint32_t)(w8 >> 32));      // (7) source
-            ok &= is_unicast(dst);                       // (7) destination
+            ok &= lanes_is_unicast4((uint32_t)(w8 >> 32));      // (7) source
+            ok &= lanes_is_unicast4(dst);                       // (7) destination
             b->hop[at] = (uint32_t)w8;
             b->dst4[at] = dst;
         } else {
@@ -114,16 +95,6 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     return odd;
 }
 
-// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so decrementing it adds 0x0100 to
-// the checksum, which is 1 in memory order.
-INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
-{
-    uint32_t sum = (hop >> 16) + 1;
-
-    sum += sum >= 0xffff;
-    return family == IP4 ? ((hop & 0xffff) - 1) | sum << 16 : hop - (1u << 24);
-}
-
 INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 {
     const struct nexthop *const table = nexthop_table; // C assumes that stores change the global
@@ -149,7 +120,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
         b->header[i] = nexthop_rewrite(nh, word) + NEXTHOP_REWRITE;
         b->out_iface[i] = nexthop_word_iface(word);
         b->out_port[i] = nexthop_word_port(word);
-        b->hop_out[i] = lower ? hop_lowered(hop, family) : hop;
+        b->hop_out[i] = lower ? lanes_hop_lowered(hop, family) : hop;
         b->size[i] = size;
     }
     b->out_ports = ports;

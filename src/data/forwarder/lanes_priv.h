@@ -68,6 +68,37 @@ static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag,
     return (uint16_t)word == LANES_TAG ? id : 0;
 }
 
+// Check (7): first octet 1..223 but not 127, and not link-local (ip4_in.c). 0 or 1, for use with &.
+static inline __attribute__((always_inline)) unsigned lanes_is_unicast4(uint32_t addr)
+{
+    uint8_t o = (uint8_t)addr;
+
+    return ((uint8_t)(o - 1) < 223) & (o != 127) & ((uint16_t)addr != LANES_LINK_LOCAL4);
+}
+
+// Sum of a 20-byte header given as words; 0xffff if the checksum is right (RFC 1071).
+static inline __attribute__((always_inline)) uint32_t
+lanes_header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
+{
+    uint64_t s = (uint32_t)w0 + (w0 >> 32) + (uint32_t)w8 + (w8 >> 32) + w16;
+
+    s = (s & 0xffffffff) + (s >> 32);
+    s = (s & 0xffff) + (s >> 16);
+    s = (s & 0xffff) + (s >> 16);
+    return (uint32_t)((s & 0xffff) + (s >> 16));
+}
+
+// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so decrementing it adds 0x0100 to
+// the checksum, which is 1 in memory order.
+static inline __attribute__((always_inline)) uint32_t
+lanes_hop_lowered(uint32_t hop, uint8_t family)
+{
+    uint32_t sum = (hop >> 16) + 1;
+
+    sum += sum >= 0xffff;
+    return family == IP4 ? ((hop & 0xffff) - 1) | sum << 16 : hop - (1u << 24);
+}
+
 extern const struct lanes lanes_scalar, lanes_avx2, lanes_avx512, lanes_avx512_loads;
 
 #endif

@@ -49,6 +49,11 @@ void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *c
     burst_init(&f->outer4, BURST_TUNNEL, IP4);
     burst_init(&f->outer6, BURST_TUNNEL, IP6);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
+    burst_init(&f->labels, BURST_TRANSIT, LABELS);
+    burst_init(&f->bare4, BURST_TRANSIT, IP4);
+    burst_init(&f->bare6, BURST_TRANSIT, IP6);
+    burst_init(&f->pushed, BURST_TRANSIT, IP4);
+    burst_init(&f->labeled, BURST_TUNNEL, LABELS);
     burst_init(&f->typed, BURST_TRANSIT, 0);
 }
 

@@ -19,6 +19,7 @@
 #define VLAN_HDR 4u
 #define ETHER_TYPE_IP4 RTE_BE16(0x0800)
 #define ETHER_TYPE_IP6 RTE_BE16(0x86dd)
+#define ETHER_TYPE_MPLS RTE_BE16(0x8847)
 #define ETHER_TYPE_SLOW RTE_BE16(0x8809) // slow protocols: LACP, marker
 #define ETHER_TYPE_VLAN RTE_BE16(0x8100)    // C-tag; also an outer one
 #define ETHER_TYPE_QINQ RTE_BE16(0x88a8)    // S-tag: outer only

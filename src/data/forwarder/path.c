@@ -5,6 +5,8 @@
 //                     +-> (ip4_in) ->                         |
 //                     +-------------> (checks_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
+//                     +-> (labels_in) -> ether_out, with labels
+//                             +-> ip4_fwd and so on, without labels
 //
 // Packets that leave by a metalink come in again by its other end, in the same poll (metalink.c).
 // Packets that leave by a tunnel pass ip4_tunnel in place of ip4_fwd, with their outer header, and
@@ -26,6 +28,7 @@
 #include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/label.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/super.h"
@@ -83,15 +86,18 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
 
 // Counts packets whose next hops are known per next hop, and those between virtual routers, only if
 // somebody wants to know (table/nexthop_count.h).
-static __attribute__((noinline)) void routed_count(struct forwarder *f, const struct burst *b)
+__attribute__((noinline)) void path_count(struct forwarder *f, const struct burst *b)
 {
     struct nexthop_count *count = nexthop_count_row(f->counting);
 
     if (f->counting & NEXTHOP_CROSS)
         burst_cross(f, b);
     for (unsigned i = 0; count && i < b->n; i++) {
-        count[b->nh[i]].packets++;
-        count[b->nh[i]].bytes += b->size[i];
+        uint32_t id = b->nh[i];
+        if (b->family == LABELS) // that of the label, not its neighbor
+            memcpy(&id, b->dst6[i], sizeof id);
+        count[id].packets++;
+        count[id].bytes += b->size[i];
     }
 }
 
@@ -111,13 +117,41 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         if (!b->n)
             return;
         if (unlikely(f->counting))
-            routed_count(f, b);
+            path_count(f, b);
     } while (entry == PLAIN && how != RECORDED && unlikely(burst_crosses(b)) &&
              crossing_pass(f, b));
     if (!ip4 && unlikely(burst_crosses(b)))
         tunnel_limits(f, b);
     if (b->n)
         STAGE(STAGE_ETHER_OUT, ether_out(f, b));
+}
+
+// Packets with labels. Those that lose them here were received, and counted, with them.
+PATH_INLINE void path_labels(struct forwarder *f, enum how how)
+{
+    struct burst *b = &f->labels;
+
+    burst_reset(&f->in4);
+    burst_reset(&f->in6);
+    STAGE(STAGE_LABELS, labels_in(f, b));
+    if (b->n && unlikely(f->counting))
+        path_count(f, b);
+    if (b->n)
+        STAGE(STAGE_ETHER_OUT, ether_out_labels(f, b));
+    burst_reset(b);
+    path_burst(f, &f->in4, IP4, PLAIN, how);
+    path_burst(f, &f->in6, IP6, PLAIN, how);
+    if (f->bare4.n)
+        path_routed(f, &f->bare4, IP4, ODD, how);
+    if (f->bare6.n)
+        path_routed(f, &f->bare6, IP6, ODD, how);
+    burst_reset(&f->bare4);
+    burst_reset(&f->bare6);
+}
+
+static __attribute__((noinline)) void path_labels_usual(struct forwarder *f)
+{
+    path_labels(f, USUAL);
 }
 
 // Handles packets that may only be delivered here, and the ICMP errors of this burst.
@@ -151,11 +185,17 @@ PATH_INLINE void path_received(struct forwarder *f, const struct port *port,
     stage_done(f, how, STAGE_ETHER_IN, NULL, n);
     path_burst(f, &f->in4, IP4, PLAIN, how);
     path_burst(f, &f->in6, IP6, PLAIN, how);
-    if (unlikely(f->odd4.n | f->odd6.n)) {
+    if (unlikely(f->odd)) {
+        const unsigned labels = f->labels.n;
+        if (labels)
+            how == RECORDED ? path_labels(f, RECORDED) : path_labels_usual(f);
+        if (how == TIMED)
+            measure_stage(f, STAGE_LABELS, labels);
         path_burst(f, &f->odd4, IP4, ODD, how);
         path_burst(f, &f->odd6, IP6, ODD, how);
         burst_reset(&f->odd4);
         burst_reset(&f->odd6);
+        f->odd = 0;
     }
     n = f->local4.n + f->local6.n + f->origin4.n + f->origin6.n;
     if (unlikely(n)) {

@@ -6,8 +6,8 @@
 //   exits  QUEUE_FULL, QUEUE_SHARE, QUEUE_PORT_FULL, QUEUE_RING_FULL
 //
 // The client is the frame's interface, if it has its own queue, or else its virtual router. The
-// class comes from the access list, or else from the DSCP. Headers are in the cache: ether_out has
-// just written them.
+// class comes from the access list, or else from the DSCP, or from the top label's class. Headers
+// are in the cache: ether_out has just written them.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
 #include <rte_ring_elem.h>
 
@@ -23,7 +23,8 @@
 #define FLOW_SEED 0x51f10e5u // different from the hash that chooses next hops
 #define RING_BUSY (PORT_QUEUE_RING_SIZE / 2) // from here on only for clients that are not full
 
-static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
+// Of a label, its class as precedence; -1: neither IP nor labels.
+static int tos_of(const uint8_t *type_at, const uint8_t **ip)
 {
     uint16_t type = load16(type_at);
 
@@ -33,7 +34,7 @@ static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
     if (type == ETHER_TYPE_IP6)
         return (uint8_t)(load16_host(type_at + 2) >> 4);
     *ip = NULL;
-    return 0;
+    return type == ETHER_TYPE_MPLS ? (type_at[4] & 0x0e) << 4 : -1;
 }
 
 static inline __attribute__((always_inline)) struct queue_place
@@ -46,10 +47,10 @@ place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf
 
     if (type_at && tags_begin(m))
         p.tag = (uint8_t *)(uintptr_t)type_at - 2;
-    uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
+    int tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : -1;
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
-        p.ip = NULL, tos = 0;
-    if (p.ip)
+        p.ip = NULL, tos = -1;
+    if (tos >= 0)
         p.class = s->map.of_dscp[tos >> 2];
     if (given >= 0)
         p.class = (uint8_t)given;
@@ -58,7 +59,7 @@ place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf
         p.client = iface->vr;
     // A mark is written into the frame, which must not be shared.
     if (likely(RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1))
-        p.ecn = tos & ECN_MASK;
+        p.ecn = tos < 0 ? 0 : tos & ECN_MASK;
     else
         p.tag = NULL;
     return p;

@@ -6,6 +6,7 @@
 // needs no line of code for records, and a record cannot claim anything that did not happen. Only
 // the lookup is repeated, to record its path. record_traced() splits a burst around the packets
 // that traces want.
+#include "forwarder/label.h"
 #include "forwarder/lookup.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
@@ -150,6 +151,12 @@ static void add_punted(struct forwarder *f, struct packet_trace_step *s)
     }
 }
 
+// Has this stage sent an error along the path of a packet with labels? It is the frame just sent.
+static bool is_labeled_error(const struct forwarder *f, const struct packet_trace_step *s)
+{
+    return s->family == IP_NONE && s->n_frames && f->counter->icmp.sent != f->record.icmp.sent;
+}
+
 // `stays`: the packet is still in its burst, so frames sent are about it, such as a redirect.
 static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stays)
 {
@@ -164,7 +171,7 @@ static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stay
         add_punted(f, s);
     if (stays)
         s->end = TRACED_ON;
-    else if (s->drop && s->end != TRACED_SENT)
+    else if (s->drop && (s->end != TRACED_SENT || is_labeled_error(f, s)))
         s->end = TRACED_DROPPED;
     else if (f->hold.n != f->record.hold)
         s->end = TRACED_HELD;
@@ -175,6 +182,27 @@ static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stay
                   << s->of);
 }
 
+// Reads the error in the last frame, as far as it was kept.
+static void find_labeled(const struct packet_trace *p, struct packet_trace_step *s)
+{
+    const struct packet_trace_frame *k = &p->frame[s->frame + s->n_frames - 1];
+    const uint8_t *at = p->bytes + k->at;
+    uint32_t left = k->kept, head = ETHER_HDR;
+    struct label_stack stack;
+
+    s->icmp = TRACED_ICMP_SENT;
+    while (left >= head + VLAN_HDR && is_tag(load16(at + head - 2)))
+        head += VLAN_HDR;
+    if (left < head || !stack_read(at + head, left - head, &stack) || !stack.family)
+        return;
+    const uint8_t *icmp = stack.below + (stack.family == IP4 ? IP4_HDR : IP6_HDR);
+    if (icmp + 8 > at + left)
+        return;
+    s->icmp_type = icmp[0];
+    s->icmp_code = icmp[1];
+    s->icmp_word = rte_be_to_cpu_32(load32(icmp + 4));
+}
+
 static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
 {
     const struct counter_icmp *now = &f->counter->icmp, *was = &f->record.icmp;
@@ -183,6 +211,8 @@ static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
         s->icmp = TRACED_ICMP_LIMITED;
     } else if (now->forbidden != was->forbidden) {
         s->icmp = TRACED_ICMP_FORBIDDEN;
+    } else if (is_labeled_error(f, s)) {
+        find_labeled(f->record.trace, s);
     } else if (now->sent != was->sent) { // an IPv6 redirect, which is not looked up
         s->icmp = TRACED_ICMP_SENT;
         s->icmp_type = 137;

@@ -29,6 +29,10 @@ void fwd_local(struct forwarder *f, struct burst *b);
 void checks_out(struct forwarder *f, struct burst *b);
 // Writes the new Ethernet header and appends each packet to its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
+// The same for packets with labels.
+void ether_out_labels(struct forwarder *f, struct burst *b);
+// The same for packets that have got labels, so that their frames begin elsewhere.
+void ether_out_pushed(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);
@@ -74,5 +78,7 @@ void path_local_usual(struct forwarder *f);
 void path_outer_usual(struct forwarder *f);
 void path_outer_recorded(struct forwarder *f);
 void path_flush(struct forwarder *f);
+// Counts the packets of b, whose next hops are known, for whoever wants to know (f->counting).
+void path_count(struct forwarder *f, const struct burst *b);
 
 #endif

@@ -109,6 +109,11 @@ struct forwarder {
     struct burst fragment;           // fragments of one packet
     struct burst piece;              // segment of a super-packet
     struct burst outer4, outer6;     // outer packets of tunnels
+    uint32_t odd;                    // bursts of this poll that are neither plain nor local
+    struct burst labels;             // packets with labels
+    struct burst bare4, bare6;       // without their last label, next hop known
+    struct burst pushed;             // packets that get labels
+    struct burst labeled;           // labeled packets made here
     struct burst typed;              // frames of EtherTypes of packet programs; no family
     struct collect dead, hold, punt[PUNT_CLASS_N];
     uint32_t dead_why[COLLECT_MAX];  // why dead.pkt[i] ended, see dead_word

@@ -112,5 +112,5 @@ void tcp_reset(struct forwarder *f, struct burst *b, unsigned i)
         fill_headers4(ip, b->ip[i], f->icmp_id++);
     else
         fill_headers6(ip, b->ip[i]);
-    origin_add(f, b->family, m, b->iface[i]);
+    origin_add(f, b->family, m, b->iface[i], b->vr[i]);
 }

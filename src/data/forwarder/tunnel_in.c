@@ -21,6 +21,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/crossing.h"
+#include "forwarder/label.h"
 #include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tunnel.h"
@@ -284,6 +285,8 @@ static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
 
     if (ethernet && (o->left < ETHER_HDR || is_tag(type))) // RFC 7348 6.1
         return DROP_TUNNEL_HEADER;
+    if (type == ETHER_TYPE_MPLS && !ethernet) // RFC 4023 3: labels have no ECN
+        return o->left < LABEL_HDR ? DROP_TUNNEL_HEADER : DROP_NONE;
     if ((type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6) || type == t->refuses_be)
         return ethernet ? DROP_NONE : DROP_TUNNEL_PROTOCOL;
     if (o->left < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))

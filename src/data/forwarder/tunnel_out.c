@@ -57,6 +57,10 @@ static inline void inner_read(uint8_t *frame, uint8_t kind, struct inner *p)
         p->ip = ip;
         p->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
         p->ttl = ip[7];
+    } else if (p->type == ETHER_TYPE_MPLS) {
+        p->ip = NULL;
+        p->tos = (uint8_t)((ip[2] & 0x0e) << 4); // its class, as precedence
+        p->ttl = ip[3];
     } else {
         p->ip = NULL;
         p->tos = 0xc0; // CS6: neighbor discovery, routing
@@ -322,7 +326,8 @@ static inline enum drop_reason refusal(const struct rte_mbuf *m, const struct tu
         return __atomic_load_n(&t->state, __ATOMIC_RELAXED) == TUNNEL_RECURSION
                    ? DROP_TUNNEL_RECURSION
                    : DROP_TUNNEL_NO_ROUTE;
-    if (unlikely(!p->ip && !tunnel_is_ethernet(t->kind)))
+    if (unlikely(!p->ip && !tunnel_is_ethernet(t->kind)) &&
+        (p->type != ETHER_TYPE_MPLS || t->kind == TUNNEL_IPIP))
         return DROP_TUNNEL_PROTOCOL;
     return refusal_of_buffer(m, rte_pktmbuf_mtod(m, const uint8_t *));
 }

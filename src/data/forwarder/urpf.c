@@ -50,7 +50,7 @@ static void collect_sources(struct sources *a, const struct burst *b)
             a->src4[a->n] = load32(b->ip[i] + 12);
         else
             memcpy(a->src6[a->n], b->ip[i] + 8, 16);
-        a->vr[a->n] = iface->vr;
+        a->vr[a->n] = b->vr[i];
         a->at[a->n++] = (uint8_t)i;
     }
 }
@@ -71,7 +71,7 @@ static void look_up_sources(struct sources *a, const struct fib *const *of, uint
 static bool leads_on(enum nexthop_kind kind)
 {
     const unsigned on = 1u << NEXTHOP_ADJACENCY | 1u << NEXTHOP_HOLD | 1u << NEXTHOP_GLEAN |
-                        1u << NEXTHOP_FAILED | 1u << NEXTHOP_GROUP;
+                        1u << NEXTHOP_FAILED | 1u << NEXTHOP_GROUP | 1u << NEXTHOP_ENCAP;
 
     return on >> kind & 1;
 }

@@ -32,6 +32,7 @@ const struct drop_info drop_info[DROP_N] = {
 
 const char *const stage_name[STAGE_N] = {
     [STAGE_RX] = "rx",           [STAGE_ETHER_IN] = "ether_in", [STAGE_IP4_IN] = "ip4_in",
+    [STAGE_LABELS] = "labels",
     [STAGE_IP4_FWD] = "ip4_fwd", [STAGE_IP6_IN] = "ip6_in",     [STAGE_IP6_FWD] = "ip6_fwd",
     [STAGE_CHECKS_IN] = "features", [STAGE_CHECKS_OUT] = "acl_out",
     [STAGE_ETHER_OUT] = "ether_out", [STAGE_TX] = "tx",         [STAGE_OTHER] = "other",

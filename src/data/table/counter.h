@@ -90,6 +90,7 @@ struct counter_icmp { // our errors, and TCP resets of access lists
 enum stage {
     STAGE_RX,
     STAGE_ETHER_IN,
+    STAGE_LABELS,
     STAGE_IP4_IN,
     STAGE_IP4_FWD,
     STAGE_IP6_IN,

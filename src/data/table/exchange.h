@@ -30,7 +30,7 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint16_t port;   // INJECT_TX
     uint16_t vr;
     uint8_t kind;    // enum inject_kind
-    uint8_t family;  // hold, INJECT_NEXTHOP: enum ip_family
+    uint8_t family;  // hold, INJECT_NEXTHOP: enum ip_family; IP_NONE: it starts at its labels
     uint32_t nexthop; // hold, INJECT_NEXTHOP
     uint64_t since_ns; // hold: arrival at neigh_manager
     struct rte_mbuf *next_held; // hold, kept: the next one
@@ -39,7 +39,8 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
                      // for the TAP of `iface`)
     uint16_t queue;  // kept (forwarder/begin.c): with `port`, the receive queue
     uint16_t owner;  // punt, hold: virtual router of `iface` at that time, whose ledger counts it
-    uint8_t spare[24];
+    bool pushed;     // family IP_NONE: its labels are ours, so its source may get an error
+    uint8_t spare[23];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
 

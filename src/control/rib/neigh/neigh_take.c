@@ -142,6 +142,12 @@ static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
     uint32_t id = meta->nexthop;
     struct ip_addr dst;
 
+    if (meta->family == IP_NONE) { // it has labels, which name its neighbor
+        struct neigh *n = neigh_of_nexthop(id);
+        n ? hold_packet(n, m, now_ns) : neigh_hold_count(DROP_HOLD_GONE, m);
+        return;
+    }
+
     if (!v || !read_destination(m, &dst)) {
         neigh_hold_count(DROP_HOLD_GONE, m);
         return;

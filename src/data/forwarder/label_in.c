@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage labels_in: what the top label of each packet says
+//
+//   in     packets with labels (0x8847) of interfaces that accept them; hop[] is the top entry
+//   out    packets with other labels stay, with all that ether_out needs; packets without labels
+//          join in4, in6, odd4, odd6 (pop into a lookup) or bare4, bare6 (pop to a next hop)
+//   exits  label_error.c; router alert -> punt; MPLS_UNKNOWN_LABEL, MPLS_RESERVED, MPLS_TRUNCATED,
+//          MPLS_STACK, MPLS_PAYLOAD, MPLS_ROOM, BLACKHOLE, UNREACHABLE, ECMP_EMPTY, IP4_TRUNCATED,
+//          IP4_VERSION, IP6_TRUNCATED, IP6_VERSION
+//
+// Most labels are swapped, and such a packet passes as a plain one does: one load of the label
+// table instead of a lookup, and a new word that ether_out writes where an IP packet has its TTL.
+// So the frame is unchanged until then, and an exit sees it as received. Other operations take one
+// packet at a time.
+//
+// Labels that end here are taken off one after the other, up to LABELS_ENDING; the TTL is lowered
+// once per hop however many there are. In the uniform model (RFC 3443) the packet gets the lowest
+// of their TTLs, if it is below its own: a label that came from a pipe does not raise it. The class
+// of a swapped label is kept (RFC 5462 2), and new labels on top of it get the same.
+#include <rte_prefetch.h>
+
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/label.h"
+#include "forwarder/lanes_priv.h"
+#include "forwarder/remark.h"
+#include "forwarder/stages.h"
+#include "forwarder/forbidden.h"
+
+#define LABELS_ENDING 8
+#define HEADROOM 32 // for the Ethernet header in front of new labels
+
+bool stack_read(const uint8_t *at, uint32_t readable, struct label_stack *s)
+{
+    for (s->n = 1; s->n <= LABEL_DEPTH && s->n * LABEL_HDR <= readable; s->n++) {
+        if (!(label_load(at + (s->n - 1) * LABEL_HDR) & ENTRY_BOTTOM))
+            continue;
+        const uint32_t left = readable - s->n * LABEL_HDR;
+        s->below = at + s->n * LABEL_HDR;
+        const uint8_t version = left ? s->below[0] >> 4 : 0;
+        s->family = version == 4 && left >= IP4_HDR   ? IP4
+                    : version == 6 && left >= IP6_HDR ? IP6
+                                                      : 0;
+        return true;
+    }
+    return false;
+}
+
+uint32_t label_hash(const uint8_t *at, uint32_t readable, uint32_t len, struct flow_hash how)
+{
+    uint64_t h = how.seed;
+    uint32_t before = LABEL_MAX;
+
+    for (unsigned k = 0; k < LABEL_HASHED && readable >= LABEL_HDR; k++) {
+        const uint32_t entry = label_load(at), label = entry >> 12;
+        if (before == LABEL_ENTROPY)
+            return (uint32_t)(hash_mix64(how.seed ^ label) >> 32);
+        if (label >= LABEL_FIRST) // RFC 6790 4.3: reserved ones do not count
+            h = hash_mix64(h ^ label);
+        before = label;
+        at += LABEL_HDR;
+        readable -= LABEL_HDR;
+        len -= LABEL_HDR;
+        if (!(entry & ENTRY_BOTTOM))
+            continue;
+        if (readable >= IP4_HDR && at[0] >> 4 == 4)
+            return flow_hash4(at, readable, len, how);
+        if (readable >= IP6_HDR && at[0] >> 4 == 6)
+            return flow_hash6(at, readable, len, how);
+        break;
+    }
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t member_of(struct forwarder *f, const struct burst *b, unsigned i,
+                          const struct nexthop *group)
+{
+    const struct flow_hash how = vr_flow_hash(vr_get(b->vr[i]));
+    uint32_t member = nexthop_member(
+        group, label_hash(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i], how));
+
+    f->chosen[member]++;
+    return member;
+}
+
+// --- packets without labels ---
+
+enum drop_reason label_check_ip(const uint8_t *ip, uint8_t family, uint32_t readable, uint32_t len)
+{
+    const bool four = family == IP4;
+
+    if (readable < (four ? IP4_HDR : IP6_HDR))
+        return four ? DROP_IP4_TRUNCATED : DROP_IP6_TRUNCATED;
+    if (!four)
+        return ip[0] >> 4 != 6                                 ? DROP_IP6_VERSION
+               : load16_host(ip + 4) + (uint32_t)IP6_HDR > len ? DROP_IP6_TRUNCATED
+                                                               : DROP_NONE;
+    const uint32_t hlen = (ip[0] & 15) * 4u, whole = load16_host(ip + 2);
+    if (ip[0] >> 4 != 4 || hlen < IP4_HDR)
+        return DROP_IP4_VERSION;
+    return whole < hlen || whole > len || hlen > readable ? DROP_IP4_TRUNCATED : DROP_NONE;
+}
+
+// Is an IPv4 packet of `len` readable bytes, at least a header's, plain as in lanes.c? Then its
+// virtual router has no further checks.
+static inline bool is_plain4(const uint8_t *ip, uint32_t len)
+{
+    const uint64_t w0 = load64(ip), w8 = load64(ip + 8);
+    const uint32_t dst = load32(ip + 16), whole = rte_bswap16((uint16_t)(w0 >> 16));
+
+    return ((uint8_t)w0 == 0x45) & (whole >= IP4_HDR) & (whole <= len) &
+           (lanes_header_sum(w0, w8, dst) == 0xffff) & lanes_is_unicast4((uint32_t)(w8 >> 32)) &
+           lanes_is_unicast4(dst);
+}
+
+static bool is_plain6(const uint8_t *ip, uint32_t len)
+{
+    const uint32_t payload = load16_host(ip + 4);
+
+    return ip[0] >> 4 == 6 && payload && payload + IP6_HDR <= len && (uint8_t)(ip[8] - 1) < 0xfd &&
+           (uint8_t)(ip[24] - 1) < 0xfd;
+}
+
+static void ttl_set(uint8_t *ip, uint8_t family, uint8_t ttl)
+{
+    if (family == IP6) {
+        ip[7] = ttl;
+        return;
+    }
+    const uint16_t was = load16(ip + 8);
+    ip[8] = ttl;
+    store16(ip + 10, remark_checksum(load16(ip + 10), was, load16(ip + 8)));
+}
+
+// Takes the only label off packet i, which is plain behind it, and has one segment. Returns false
+// for all others.
+static inline bool pop_plain(struct forwarder *f, struct burst *b, unsigned i,
+                             const struct nexthop_encap *e)
+{
+    const uint32_t entry = rte_be_to_cpu_32(b->hop[i]), len = b->len[i] - LABEL_HDR;
+    const uint8_t ttl = entry & ENTRY_TTL;
+    uint8_t *ip = b->ip[i] + LABEL_HDR;
+    const bool four = len >= IP4_HDR && ip[0] == 0x45 && !(e->flags & NEXTHOP_ENCAP_IP6);
+
+    if (!(entry & ENTRY_BOTTOM) || ttl <= 1 || b->pkt[i]->nb_segs > 1 ||
+        !(four ? is_plain4(ip, len)
+               : len >= IP6_HDR && !(e->flags & NEXTHOP_ENCAP_IP4) && is_plain6(ip, len)))
+        return false;
+    struct burst *to = four ? &f->in4 : &f->in6;
+    const unsigned k = to->n++;
+    if (ttl < ttl_of(ip, to->family) && encap_is_uniform(e, b->vr[i]))
+        ttl_set(ip, to->family, ttl);
+    b->pkt[i]->ol_flags &= ~RTE_MBUF_F_RX_IP_CKSUM_MASK;
+    to->pkt[k] = b->pkt[i];
+    to->ip[k] = ip;
+    to->iface[k] = b->iface[i];
+    to->vr[k] = e->vr;
+    to->mixed |= e->vr != to->vr[0];
+    to->features |= b->features;
+    to->size[k] = b->size[i];
+    if (four) {
+        to->len[k] = load16_host(ip + 2);
+        to->hop[k] = load32(ip + 8);
+        to->dst4[k] = load32(ip + 16);
+    } else {
+        to->len[k] = (uint16_t)(load16_host(ip + 4) + IP6_HDR);
+        to->hop[k] = load32(ip + 4);
+        memcpy(to->dst6[k], ip + 24, 16);
+    }
+    return true;
+}
+
+// Does the usual: swaps labels of packets that keep their number of them, and takes the only label
+// off plain packets. Returns the mask of the others, and in *gone that of the latter.
+static uint64_t label_usual(struct forwarder *f, struct burst *b, uint64_t *gone)
+{
+    const struct nexthop *const table = nexthop_table;
+    uint64_t others = 0, popped = 0;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        b->nh[i] = label_find(label_table(b->vr[i]), rte_be_to_cpu_32(b->hop[i]) >> 12);
+        rte_prefetch0(&table[b->nh[i]]);
+    }
+    for (unsigned i = 0; i < b->n; i++) {
+        const struct nexthop *nh = &table[b->nh[i]];
+        uint64_t word = nexthop_word(nh);
+        if (unlikely(nexthop_word_kind(word) == NEXTHOP_GROUP)) {
+            b->nh[i] = member_of(f, b, i, nh);
+            nh = &table[b->nh[i]];
+            word = nexthop_word(nh);
+        }
+        const uint32_t via = encap_via(&nh->encap);
+        if (nexthop_word_kind(word) != NEXTHOP_ENCAP || nh->encap.n != 1 || !via) {
+            if (nexthop_word_kind(word) == NEXTHOP_ENCAP && !nh->encap.n && !via &&
+                pop_plain(f, b, i, &nh->encap))
+                popped |= 1ull << i;
+            else
+                others |= 1ull << i;
+            continue;
+        }
+        memcpy(b->dst6[i], &b->nh[i], sizeof b->nh[i]); // for labels_count()
+        b->hop[i] = rte_cpu_to_be_32(nh->encap.label[0]) |
+                    (b->hop[i] & rte_cpu_to_be_32(ENTRY_CLASS | ENTRY_BOTTOM | ENTRY_TTL));
+        b->nh[i] = via;
+    }
+    *gone = popped;
+    return others;
+}
+
+// What is left of packet i once labels have been taken off.
+struct rest {
+    uint8_t *at;
+    uint32_t readable, len; // from there on
+    uint8_t ttl;            // the lowest of uniform labels
+    uint16_t vr;            // looks it up
+};
+
+// The family of the packet below; IP_NONE: neither.
+static uint8_t family_of(const struct rest *r, uint8_t flags)
+{
+    const uint8_t version = r->readable ? r->at[0] >> 4 : 0;
+
+    return flags & NEXTHOP_ENCAP_IP4   ? IP4
+           : flags & NEXTHOP_ENCAP_IP6 ? IP6
+           : version == 4              ? IP4
+           : version == 6              ? IP6
+                                       : IP_NONE;
+}
+
+// Appends the packet to a burst of IP packets, which looks it up in r->vr.
+static void join(struct burst *to, const struct burst *b, unsigned i, const struct rest *r)
+{
+    const unsigned k = burst_add(to, b->pkt[i], r->at, b->iface[i]);
+
+    to->vr[k] = r->vr;
+    to->mixed |= r->vr != to->vr[0];
+    to->len[k] = (uint16_t)r->len;
+    to->size[k] = (uint16_t)b->pkt[i]->pkt_len;
+    if (to->family == IP4)
+        to->dst4[k] = load32(r->at + 16);
+    else
+        memcpy(to->dst6[k], r->at + 24, 16);
+}
+
+static bool uncover(struct forwarder *f, struct burst *b, unsigned i, const struct rest *r,
+                    uint8_t family)
+{
+    enum drop_reason why = family == IP_NONE ? DROP_MPLS_PAYLOAD
+                           : r->readable < (family == IP4 ? IP4_HDR : IP6_HDR)
+                               ? family == IP4 ? DROP_IP4_TRUNCATED : DROP_IP6_TRUNCATED
+                               : DROP_NONE;
+    if (why) {
+        packet_drop_of(f, b, i, why);
+        return false;
+    }
+    if (r->ttl < ttl_of(r->at, family))
+        ttl_set(r->at, family, r->ttl);
+    b->pkt[i]->ol_flags &= ~RTE_MBUF_F_RX_IP_CKSUM_MASK; // of another header, if any
+    return true;
+}
+
+// Pop into a lookup.
+static void to_lookup(struct forwarder *f, struct burst *b, unsigned i, struct rest *r,
+                      uint8_t flags)
+{
+    const uint8_t family = family_of(r, flags);
+
+    if (!uncover(f, b, i, r, family))
+        return;
+    const bool plain = b->pkt[i]->nb_segs == 1 &&
+                       (family == IP4 ? is_plain4(r->at, r->len) : is_plain6(r->at, r->len));
+    if (plain)
+        r->len = family == IP4 ? load16_host(r->at + 2) : load16_host(r->at + 4) + IP6_HDR;
+    join(family == IP4 ? plain ? &f->in4 : &f->odd4 : plain ? &f->in6 : &f->odd6, b, i, r);
+}
+
+// Pop to a next hop: penultimate hop popping.
+static void to_nexthop(struct forwarder *f, struct burst *b, unsigned i, struct rest *r,
+                       uint8_t flags, uint32_t via)
+{
+    const uint8_t family = family_of(r, flags);
+    struct burst *to = family == IP4 ? &f->bare4 : &f->bare6;
+
+    if (!uncover(f, b, i, r, family))
+        return;
+    enum drop_reason why = label_check_ip(r->at, family, r->readable, r->len);
+    if (why) {
+        packet_drop_of(f, b, i, why);
+        return;
+    }
+    r->len = family == IP4 ? load16_host(r->at + 2) : load16_host(r->at + 4) + IP6_HDR;
+    join(to, b, i, r);
+    to->nh[to->n - 1] = via;
+    to->decided.looked_up = true;
+}
+
+// --- packet by packet ---
+
+static void take_off(struct rest *r)
+{
+    r->at += LABEL_HDR;
+    r->readable -= LABEL_HDR;
+    r->len -= LABEL_HDR;
+}
+
+// Packet i continues in its burst, with `entry` on top.
+static void stay(struct burst *b, unsigned i, uint8_t *top, uint32_t len, uint32_t entry,
+                 uint32_t via)
+{
+    if (b->ip[i] != top)
+        b->l2 = 0;
+    b->ip[i] = top;
+    b->len[i] = (uint16_t)len;
+    label_store((uint8_t *)&b->hop[i], entry);
+    b->nh[i] = via;
+}
+
+// Swaps the label and pushes others on top.
+static enum drop_reason swap(struct burst *b, unsigned i, const struct rest *r, uint32_t entry,
+                             const struct nexthop_encap *e, uint32_t via)
+{
+    uint8_t *top = r->at + LABEL_HDR - e->n * LABEL_HDR;
+    const uint32_t ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL),
+                   keep = entry & (ENTRY_CLASS | ENTRY_BOTTOM);
+
+    if (top - (uint8_t *)b->pkt[i]->buf_addr < HEADROOM)
+        return DROP_MPLS_ROOM;
+    if (e->n == 1) {
+        stay(b, i, top, r->len, e->label[0] | keep | ttl, via);
+        return DROP_NONE;
+    }
+    if (ttl > 1) // an expired packet stays as it came, for the error about it
+        for (unsigned k = 1; k < e->n; k++)
+            label_store(top + k * LABEL_HDR,
+                        e->label[k] | (k == e->n - 1u ? keep : keep & ENTRY_CLASS) | (ttl - 1));
+    else
+        top = r->at;
+    stay(b, i, top, r->len + (uint32_t)(r->at - top), e->label[0] | (keep & ENTRY_CLASS) | ttl,
+         via);
+    return DROP_NONE;
+}
+
+// Pop, and more labels follow. Like Linux, the pipe model lowers the TTL of what it exposes.
+static enum drop_reason expose(struct burst *b, unsigned i, struct rest *r, uint32_t via)
+{
+    take_off(r);
+    if (r->readable < LABEL_HDR)
+        return DROP_MPLS_TRUNCATED;
+    const uint32_t entry = label_load(r->at), ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL);
+    stay(b, i, r->at, r->len, (entry & ~(uint32_t)ENTRY_TTL) | ttl, via);
+    return DROP_NONE;
+}
+
+static enum drop_reason refusal(enum nexthop_kind kind)
+{
+    return kind == NEXTHOP_NONE        ? DROP_MPLS_UNKNOWN_LABEL
+           : kind == NEXTHOP_BLACKHOLE ? DROP_BLACKHOLE
+           : kind == NEXTHOP_GROUP     ? DROP_ECMP_EMPTY
+                                       : DROP_UNREACHABLE;
+}
+
+enum next { GONE, AGAIN, STAYS };
+
+// A reserved label on top.
+static enum next reserved(struct forwarder *f, struct burst *b, unsigned i, struct rest *r,
+                          uint32_t entry)
+{
+    const uint32_t label = entry >> 12;
+
+    if (label == LABEL_ROUTER_ALERT) {
+        punt(f, b->pkt[i], b->iface[i], PUNT_OTHER);
+        return GONE;
+    }
+    if (label != LABEL_IP4_NULL && label != LABEL_IP6_NULL && label != LABEL_ENTROPY) {
+        packet_drop_of(f, b, i, DROP_MPLS_RESERVED);
+        return GONE;
+    }
+    if (label != LABEL_ENTROPY && (entry & ENTRY_TTL) <= 1) {
+        label_expire(f, b, i, r->vr);
+        return GONE;
+    }
+    if (label == LABEL_ENTROPY) { // and the entropy label, whose TTL is 0 (RFC 6790 4.2)
+        take_off(r);
+        if (entry & ENTRY_BOTTOM || r->readable < LABEL_HDR) {
+            packet_drop_of(f, b, i, entry & ENTRY_BOTTOM ? DROP_MPLS_STACK : DROP_MPLS_TRUNCATED);
+            return GONE;
+        }
+        entry = label_load(r->at);
+    } else if (vr_mpls(r->vr).ttl_propagate) {
+        r->ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL);
+    }
+    take_off(r);
+    if (!(entry & ENTRY_BOTTOM)) // also explicit null (RFC 4182)
+        return AGAIN;
+    to_lookup(f, b, i, r,
+              label == LABEL_IP4_NULL   ? NEXTHOP_ENCAP_IP4
+              : label == LABEL_IP6_NULL ? NEXTHOP_ENCAP_IP6
+                                        : 0);
+    return GONE;
+}
+
+// A label with a next hop.
+static enum next operate(struct forwarder *f, struct burst *b, unsigned i, struct rest *r,
+                         uint32_t entry)
+{
+    const struct nexthop *nh = nexthop_get(label_find(label_table(r->vr), entry >> 12));
+    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
+
+    if (kind == NEXTHOP_GROUP) {
+        uint32_t member = member_of(f, b, i, nh);
+        nh = member ? nexthop_get(member) : nh;
+        kind = nexthop_word_kind(nexthop_word(nh));
+    }
+    const struct nexthop_encap *e = &nh->encap;
+    const uint32_t via = kind == NEXTHOP_ENCAP ? encap_via(e) : 0;
+    enum drop_reason why = kind != NEXTHOP_ENCAP ? refusal(kind)
+                           : e->n && !via        ? DROP_UNREACHABLE
+                                                 : DROP_NONE;
+    if (why) {
+        packet_drop_of(f, b, i, why);
+        return GONE;
+    }
+    if (!via && (entry & ENTRY_TTL) <= 1) {
+        label_expire(f, b, i, e->vr);
+        return GONE;
+    }
+    uint32_t id = (uint32_t)(nh - nexthop_table);
+    memcpy(b->dst6[i], &id, sizeof id);
+    if (!e->n && encap_is_uniform(e, r->vr))
+        r->ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL);
+    if (!via) {
+        take_off(r);
+        r->vr = e->vr;
+        if (!(entry & ENTRY_BOTTOM))
+            return AGAIN;
+        to_lookup(f, b, i, r, e->flags);
+        return GONE;
+    }
+    if (!e->n && entry & ENTRY_BOTTOM) {
+        take_off(r);
+        to_nexthop(f, b, i, r, e->flags, via);
+        return GONE;
+    }
+    why = e->n ? swap(b, i, r, entry, e, via) : expose(b, i, r, via);
+    if (why)
+        packet_drop_of(f, b, i, why);
+    return why ? GONE : STAYS;
+}
+
+// Returns true if packet i stays in its burst.
+static bool label_one(struct forwarder *f, struct burst *b, unsigned i)
+{
+    struct rest r = {.at = b->ip[i],
+                     .readable = packet_readable(b->pkt[i], b->ip[i]),
+                     .len = b->len[i],
+                     .ttl = UINT8_MAX,
+                     .vr = b->vr[i]};
+
+    for (unsigned k = 0; k < LABELS_ENDING; k++) {
+        if (r.readable < LABEL_HDR) {
+            packet_drop_of(f, b, i, DROP_MPLS_TRUNCATED);
+            return false;
+        }
+        const uint32_t entry = label_load(r.at);
+        enum next next =
+            entry >> 12 < LABEL_FIRST ? reserved(f, b, i, &r, entry) : operate(f, b, i, &r, entry);
+        if (next != AGAIN)
+            return next == STAYS;
+    }
+    packet_drop_of(f, b, i, DROP_MPLS_STACK);
+    return false;
+}
+
+static __rte_noinline uint64_t label_others(struct forwarder *f, struct burst *b, uint64_t others)
+{
+    uint64_t gone = 0;
+
+    for (; others; others &= others - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(others);
+        gone |= (uint64_t)!label_one(f, b, i) << i;
+    }
+    return gone;
+}
+
+void labels_in(struct forwarder *f, struct burst *b)
+{
+    uint64_t gone, others = label_usual(f, b, &gone);
+
+    if (others)
+        gone |= label_others(f, b, others);
+    if (gone)
+        burst_remove(b, gone);
+    if (b->n)
+        label_leave(f, b, f->lanes->apply_nexthops(b, true));
+}
