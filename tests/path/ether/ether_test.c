@@ -154,7 +154,7 @@ path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered)
 
 path_test(ethertypes_nobody_speaks_are_dropped)
 {
-    uint16_t unknown[] = {0x8847, 0x9000, 0x8137,
+    uint16_t unknown[] = {0x8848, 0x9000, 0x8137,
                           0x0600, 0xffff, 0x0027 /* 802.3 with foreign LLC */};
     for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         struct frame f = packet();

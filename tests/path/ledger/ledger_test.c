@@ -103,6 +103,9 @@ path_test(random_frames_reach_nearly_every_drop_reason)
         DROP_TUNNEL_NO_ROUTE, DROP_TUNNEL_RECURSION, DROP_TUNNEL_PROTOCOL, DROP_TUNNEL_ROOM,
         DROP_TUNNEL_TOO_BIG, DROP_TUNNEL_FULL, DROP_TUNNEL_SOURCE, DROP_TUNNEL_HEADER,
         DROP_TUNNEL_FRAGMENT, DROP_TUNNEL_CHECKSUM, DROP_TUNNEL_ECN,
+        // No interface accepts labels here: path/label, packet_storm.
+        DROP_MPLS_NOT_ENABLED, DROP_MPLS_UNKNOWN_LABEL, DROP_MPLS_RESERVED, DROP_MPLS_TRUNCATED,
+        DROP_MPLS_STACK, DROP_MPLS_PAYLOAD, DROP_MPLS_TTL, DROP_MPLS_TOO_BIG, DROP_MPLS_ROOM,
         // There is no packet program here: e2e/test_program.py.
         DROP_PROGRAM_DROP, DROP_PROGRAM_FAULT, DROP_PROGRAM_NO_WAY,
         // There is no LAG here: path/lag.
