@@ -7,11 +7,40 @@
 #include <stdlib.h>
 
 #include "forwarder/state.h"
+#include "table/label.h"
 #include "table/watch.h"
 
 uint64_t fuzz_punted[PUNT_CLASS_N];
 static uint32_t group, member[4];
 static unsigned watch;
+
+static uint32_t encap(uint32_t via, uint16_t vr, uint8_t n, uint8_t flags)
+{
+    struct nexthop_encap e = {.via = via, .vr = vr, .n = n, .flags = flags};
+
+    for (unsigned k = 0; k < n; k++)
+        e.label[k] = (FUZZ_LABEL + k) << 12;
+    return nexthop_encap_new(&e);
+}
+
+// Each operation of a label, from FUZZ_LABEL on; routes that push.
+static void fuzz_labels(uint32_t twice)
+{
+    router_role(ROLE_RIB_MANAGER);
+    for (uint16_t i = 1; i <= 7; i++)
+        iface_set_mpls(i, i != 6);
+    const uint32_t of[FUZZ_LABELS] = {
+        encap(member[0], 0, 1, 0),      encap(member[2], 0, 3, 0),
+        encap(twice, 0, 8, 0),          encap(member[1], 0, 0, 0),
+        encap(member[3], 0, 0, NEXTHOP_ENCAP_PIPE), encap(0, VR_DEFAULT, 0, 0),
+        encap(0, VR_DEFAULT, 0, NEXTHOP_ENCAP_IP6), nexthop_new(NEXTHOP_BLACKHOLE, 0)};
+    for (uint32_t k = 0; k < FUZZ_LABELS; k++)
+        assert_int_equal(label_set(VR_DEFAULT, FUZZ_LABEL + k, of[k]), 0);
+    const uint32_t ways[2] = {of[0], of[1]};
+    assert_int_equal(label_set(VR_DEFAULT, FUZZ_LABEL + FUZZ_LABELS, rig_group(ways, 2)), 0);
+    rig_routes(VR_DEFAULT, "10.15.0.0/16", "2001:db8:f::/48", of[2]);
+    rig_routes(VR_DEFAULT, "10.16.0.0/16", "2001:db8:10::/48", of[0]);
+}
 
 void fuzz_router(void)
 {
@@ -41,6 +70,7 @@ void fuzz_router(void)
               nexthop_alias_new(&(struct nexthop_alias){
                   .target = group, .is_default = true, .n = 1, .other = {(uint16_t)member[1]}}));
     rig_route(VR_DEFAULT, "::/0", group);
+    fuzz_labels(twice);
     router_role(ROLE_CONTROL);
     int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .snap = 128}, 64);
     assert_true(w >= 0);

@@ -11,6 +11,8 @@
 #include "random.h"
 
 #define FUZZ_HOPS 14u // 10.K.0.0/16 and 2001:db8:K::/48: one next hop each
+#define FUZZ_LABEL 100u // and the following ones: one operation each, then a group
+#define FUZZ_LABELS 8u
 #define FUZZ_OWN4 "10.2.0.1"
 #define FUZZ_OWN6 "2001:db8:2::1"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "forwarder/label.h"
 #include "router.h"
 
 static struct seed seed[SEEDS_MAX];
@@ -62,6 +63,50 @@ static void transit(void)
     add_ip((struct ip_spec){.dst = "2001:db8:ffff::1", .ttl = 1}, 0);
     add_ip((struct ip_spec){.dst = "198.51.100.1", .dst_mac = broadcast_mac}, 0);
     add_ip((struct ip_spec){.dst = "198.51.100.1", .vlan = 99}, 0);
+}
+
+// --- labels: each operation, alone and above others, with what decides about the packet below ---
+
+static void add_labels(struct ip_spec s, const uint32_t *entry, unsigned n)
+{
+    struct frame f = frame_ip(&s);
+    uint8_t *at = frame_l3(&f);
+
+    memmove(at + 4 * n, at, f.n - (unsigned)(at - f.b));
+    for (unsigned k = 0; k < n; k++)
+        label_store(at + 4 * k, entry[k] | (k == n - 1 ? ENTRY_BOTTOM : 0));
+    at[-2] = 0x88;
+    at[-1] = 0x47;
+    f.n += 4 * n;
+    add(&f, 0);
+}
+
+static void labels(void)
+{
+    static const uint32_t reserved[] = {0, 1, 2, 3, 7, 13};
+
+    for (unsigned k = 0; k <= FUZZ_LABELS; k++) {
+        const uint32_t op = (FUZZ_LABEL + k) << 12 | 64, ends = (FUZZ_LABEL + 5) << 12 | 9;
+        const uint32_t above[] = {op, ends, 7 << 12, 0x12345000}, below[] = {ends, op},
+                       expired[] = {(op & ~0xffu) | 1, ends};
+        const struct ip_spec four = {.src = "10.1.0.9", .dst = "10.3.0.1"},
+                             six = {.src = "2001:db8:1::9", .dst = "2001:db8:3::1"};
+        struct ip_spec large = four, whole = four;
+        large.payload = 1468;
+        whole.payload = 1468;
+        whole.fragment = 0x4000;
+        add_labels(four, &op, 1);
+        add_labels(six, &op, 1);
+        add_labels(four, above, 4);
+        add_labels(six, below, 2);
+        add_labels(four, expired, 1);
+        add_labels(six, expired, 2);
+        add_labels(large, below, 2);
+        add_labels(whole, &op, 1);
+    }
+    for (unsigned k = 0; k < sizeof reserved / sizeof *reserved; k++)
+        add_labels((struct ip_spec){.src = "10.1.0.9", .dst = "10.3.0.1"},
+                   (uint32_t[]){reserved[k] << 12 | 5, FUZZ_LABEL << 12 | 5}, 1 + k % 2);
 }
 
 // --- IPv4: options, pieces, addresses ---
@@ -264,6 +309,7 @@ static void not_ip(void)
 unsigned seeds_make(void)
 {
     transit();
+    labels();
     options();
     pieces();
     odd_addresses();

@@ -8,7 +8,7 @@
 
 #include "harness.h"
 
-#define SEEDS_MAX 512u
+#define SEEDS_MAX 640u
 
 struct seed {
     uint8_t port; // comes in by
