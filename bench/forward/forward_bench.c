@@ -2,18 +2,18 @@
 // forward_bench.c - measures TSC cycles of a packet from rx to tx
 //
 //     forward_bench [--prefixes FILE] [--routes N] [--rounds 41] [--only TEXT | --acl] [--tunnel]
-//                   [--queue] [--sets] [--quick] [--json] [--steps FILE]
+//                   [--labels] [--queue] [--sets] [--quick] [--json] [--steps FILE]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
 // --only: cases whose names contain TEXT, or after "=" the case with exactly that name. --acl:
 // cases with packets for access lists, where "acl-none" has no list bound. --tunnel: a router with
-// tunnels; without --only, those cases and the plain one. --queue: 16 virtual routers that all send
-// by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a generated
-// table of N routes instead of the full one. --sets: each case with every set of lanes and every
-// lookup kernel of this CPU, instead of the automatic choice. --polls: N polls per trial instead of
-// a time; prints the number of packets, for counting instructions. --steps: one poll of each case
-// is written down instead, instruction by instruction (steps.h).
+// tunnels; without --only, those cases and the plain one. --labels: the same for MPLS. --queue: 16
+// virtual routers that all send by one port, with and without a queue manager on it; no IPv6, no
+// peer. --routes: a generated table of N routes instead of the full one. --sets: each case with
+// every set of lanes and every lookup kernel of this CPU, instead of the automatic choice. --polls:
+// N polls per trial instead of a time; prints the number of packets, for counting instructions.
+// --steps: one poll of each case is written down instead, instruction by instruction (steps.h).
 //
 // The product's forwarder, with tables written as by its managers, between ports in memory
 // (lib/port_memory.h): a full table, 64 next hops on four ports, 64-byte frames. Cases take turns
@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "base/hash.h"
 #include "core/rcu.h"
 #include "forward/lists.h"
 #include "forward/peer.h"
@@ -45,6 +46,7 @@
 #include "table/acl.h"
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/label.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
@@ -69,6 +71,10 @@
 #define UNDER (LINKED + 2)
 #define INTO_TUNNELS (LINKED + 3)
 #define INTO_TUNNEL (LINKED + 4)
+// With --labels instead: the full table with next hops that push two labels.
+#define INTO_LABELS (LINKED + 2)
+#define SWAPPED_LABELS 32768 // each with a next hop of its own
+#define POPPED_LABEL (LABEL_FIRST + SWAPPED_LABELS)
 #define TUNNELS 1000 // the first PORTS tunnels leave by a port each
 #define OUT_PORT 2 // of --queue: a port that receives nothing
 #define POOL_SIZE 8191
@@ -82,7 +88,7 @@ static struct tunnel *tunnel[TUNNELS];                 // VXLAN
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
-static bool lists_only, tunnel_only, queue_only, all_sets, json;
+static bool lists_only, tunnel_only, labels_only, queue_only, all_sets, json;
 static unsigned sampler;                          // watch
 static const char *steps_path;
 static FILE *steps;
@@ -99,6 +105,7 @@ struct test {
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
     unsigned vr;               // virtual router of untagged frames
     unsigned tunnels;          // frames use this many tunnels in turn
+    enum labels_case { NO_LABELS, SWAPPED, PUSHED, POPPED } labels;
     bool sampled;              // a watch samples one packet in SAMPLE_RATE, and its reader runs
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
     enum poptrie_kernel kernel;
@@ -136,6 +143,9 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", out of 1000 VXLAN tunnels", .vr = UNDER, .tunnels = TUNNELS),
     FULL4(", out of 4 VXLAN tunnels", .vr = UNDER, .tunnels = PORTS),
     FULL4(", out of one VXLAN tunnel", .vr = UNDER, .tunnels = 1),
+    FULL4(", labels swapped", .labels = SWAPPED),
+    FULL4(", two labels pushed", .labels = PUSHED, .vr = INTO_LABELS),
+    FULL4(", label popped before the lookup", .labels = POPPED),
     {.name = "IPv4 and IPv6 full table, in turn, out of one VXLAN tunnel", .family = 46,
      .poll = forward_poll, .vr = UNDER, .tunnels = 1},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
@@ -277,6 +287,33 @@ static void tunnel_routers_make(const struct table *t4)
     router_role(ROLE_CONTROL);
 }
 
+// Labels of the default virtual router, and a virtual router whose packets get some. `hop`: its
+// next hops.
+static void labels_make(const struct table *t4, const uint32_t hop[NEXT_HOPS + 1])
+{
+    uint32_t push[NEXT_HOPS + 1];
+
+    router_role(ROLE_CONTROL);
+    vr_make("labels", INTO_LABELS);
+    router_role(ROLE_RIB_MANAGER);
+    for (unsigned p = 0; p < PORTS; p++)
+        iface_set_mpls(own[p], true);
+    for (uint32_t k = 0; k < SWAPPED_LABELS; k++)
+        bench_check(
+            !label_set(
+                0, LABEL_FIRST + k,
+                nexthop_encap_new(&(struct nexthop_encap){
+                    .via = hop[1 + k % NEXT_HOPS], .n = 1, .label = {(LABEL_FIRST + k) << 12}})),
+            "no memory for labels");
+    bench_check(!label_set(0, POPPED_LABEL, nexthop_encap_new(&(struct nexthop_encap){0})),
+                "no memory for labels");
+    for (unsigned k = 1; k <= NEXT_HOPS; k++)
+        push[k] = nexthop_encap_new(&(struct nexthop_encap){
+            .via = hop[k], .n = 2, .label = {(LABEL_FIRST + k) << 12, 99 << 12}});
+    router_fib_fill(vr_get(INTO_LABELS)->fib4, t4, push, false);
+    router_role(ROLE_CONTROL);
+}
+
 static void router_make(const struct table *t4, const struct table *t6)
 {
     uint32_t hop[NEXT_HOPS + 1];
@@ -302,6 +339,8 @@ static void router_make(const struct table *t4, const struct table *t6)
     if (tunnel_only)
         tunnel_routers_make(t4);
     next_hops_make(hop, own, 0);
+    if (labels_only)
+        labels_make(t4, hop);
     router_fib_fill(vr_get(0)->fib4, t4, hop, false);
     router_fib_fill(vr_get(0)->fib6, t6, hop, false);
     for (unsigned v = 0; v < ROUTERS; v++) {
@@ -366,6 +405,17 @@ static unsigned stride_of(const struct test *t)
     return t->tunnels ? 2 * FRAME_LINE : FRAME_LINE;
 }
 
+// Writes a type and a label; returns the place of the last two bytes.
+static uint8_t *label_write(uint8_t *p, enum labels_case labels, unsigned i)
+{
+    uint32_t label =
+        labels == POPPED ? POPPED_LABEL : LABEL_FIRST + (uint32_t)(hash_mix64(i) % SWAPPED_LABELS);
+
+    store16(p, ETHER_TYPE_MPLS);
+    store32(p + 2, rte_cpu_to_be_32(label << 12 | 0x100 | 64));
+    return p + 4;
+}
+
 static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a,
                        unsigned i)
 {
@@ -382,6 +432,8 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     if (is4) {
         uint8_t src[4] = {192, 0, 2, 1};
         memcpy(p, (uint8_t[2]){8, 0}, 2);
+        if (t->labels == SWAPPED || t->labels == POPPED)
+            p = label_write(p, t->labels, i);
         if (t->lists)
             lists_packet(src, p + 22);
         frame_ip4(p + 2, 42, src, &a->net[t->one_flow ? 0 : i]);
@@ -608,7 +660,7 @@ static void programs_report(void)
 
 static bool is_of_tunnels(const struct test *t)
 {
-    return t->tunnels || t->vr >= UNDER;
+    return t->tunnels || (t->vr >= UNDER && !t->labels);
 }
 
 static bool test_wanted(const struct test *t)
@@ -619,6 +671,10 @@ static bool test_wanted(const struct test *t)
         return t->lists;
     if (is_of_tunnels(t) > tunnel_only) // packets that change their virtual router are counted
         return false;
+    if ((t->labels != NO_LABELS) > labels_only)
+        return false;
+    if (labels_only && !*only)
+        return t->labels || !strcmp(name, "IPv4 full table");
     if (tunnel_only && !*only)
         return is_of_tunnels(t) || !strcmp(name, "IPv4 full table");
     if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops differ
@@ -638,6 +694,7 @@ static const struct bench_option options[] = {OPTION_TEXT("prefixes", &prefixes)
                                               OPTION_NUMBER("polls", &polls, 0, 0),
                                               OPTION_FLAG("acl", &lists_only),
                                               OPTION_FLAG("tunnel", &tunnel_only),
+                                              OPTION_FLAG("labels", &labels_only),
                                               OPTION_FLAG("queue", &queue_only),
                                               OPTION_FLAG("sets", &all_sets),
                                               OPTION_DO("quick", quick_set),
