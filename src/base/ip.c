@@ -33,9 +33,23 @@ const char *prefix_format(const struct prefix *p, char *buf)
     struct ip_addr a = {.family = p->family};
     char text[IP_TEXT_MAX];
 
+    if (p->family == IP_LABEL) {
+        snprintf(buf, PREFIX_TEXT_MAX, "label %u", prefix_label(p));
+        return buf;
+    }
     memcpy(a.b, p->b, 16);
     snprintf(buf, PREFIX_TEXT_MAX, "%s/%u", ip_format(&a, text), p->len);
     return buf;
+}
+
+struct prefix prefix_of_label(uint32_t label)
+{
+    return (struct prefix){.family = IP_LABEL, .len = 20, .ip4 = htonl(label << 12)};
+}
+
+uint32_t prefix_label(const struct prefix *p)
+{
+    return ntohl(p->ip4) >> 12;
 }
 
 int ip_parse(const char *text, struct ip_addr *a)
@@ -78,6 +92,17 @@ int prefix_parse(const char *text, struct prefix *p, bool lenient)
     memcpy(p->b, a.b, 16);
     prefix_canon(p);
     return lenient || !memcmp(p->b, a.b, 16) ? 0 : -EINVAL;
+}
+
+int prefix_parse_any(const char *text, struct prefix *p)
+{
+    unsigned label;
+    char rest;
+
+    if (sscanf(text, "label %u%c", &label, &rest) != 1)
+        return prefix_parse(text, p, false);
+    *p = prefix_of_label(label & 0xfffff);
+    return 0;
 }
 
 // Mask of the first `len` bits of one half of an address, host order.

@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum ip_family { IP_NONE = 0, IP4 = 4, IP6 = 6 };
+// IP_LABEL: a `struct prefix` that stands for an MPLS label, where prefixes are keys and texts.
+enum ip_family { IP_NONE = 0, IP4 = 4, IP6 = 6, IP_LABEL = 20 };
 
 typedef uint32_t ip4_t; // network byte order
 
@@ -51,9 +52,16 @@ int ip_af_of_family(uint8_t family);
 const char *ip_format(const struct ip_addr *a, char *buf);
 const char *prefix_format(const struct prefix *p, char *buf);
 
+// The label as a prefix of family IP_LABEL, and back; its text is "label 100".
+struct prefix prefix_of_label(uint32_t label);
+uint32_t prefix_label(const struct prefix *p);
+
 // 0 or -EINVAL. A prefix without "/len" is a host prefix. Host bits are an error unless `lenient`.
 int ip_parse(const char *text, struct ip_addr *a);
 int prefix_parse(const char *text, struct prefix *p, bool lenient);
+
+// Parses what prefix_format() writes, also of a label.
+int prefix_parse_any(const char *text, struct prefix *p);
 
 void prefix_canon(struct prefix *p); // zeroes the bits beyond len
 bool prefix_has(const struct prefix *p, const struct ip_addr *a);

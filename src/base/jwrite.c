@@ -121,6 +121,16 @@ void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p)
     jwrite_string(j, key, prefix_format(p, buf));
 }
 
+void jwrite_labels(struct jwrite *j, const char *key, const struct label_stack *s)
+{
+    if (!s->n)
+        return;
+    jwrite_begin(j, key, '[');
+    for (unsigned i = 0; i < s->n; i++)
+        jwrite_int(j, NULL, s->label[i]);
+    jwrite_end(j, ']');
+}
+
 void jwrite_raw(struct jwrite *j, const char *key, const char *value)
 {
     put_key(j, key);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/label_stack.h"
 #include "base/text.h"
 
 struct jwrite {
@@ -36,6 +37,8 @@ void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
 void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
 void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a); // if it is set
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
+// Labels, outermost first; absent if there are none.
+void jwrite_labels(struct jwrite *j, const char *key, const struct label_stack *s);
 // RFC 3339, UTC, milliseconds.
 void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns);
 void jwrite_raw(struct jwrite *j, const char *key, const char *value); // value is already JSON
