@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/label_stack.h"
 
 #define NETLINK_HOPS 256         // legs of a multipath route or members of a group; others are
                                  // ignored
@@ -33,7 +34,7 @@ enum netlink_event_kind {
     NETLINK_EVENT_NETCONF,
     NETLINK_EVENT_MROUTE,
     NETLINK_EVENT_GROUP,
-    NETLINK_EVENT_MPLS,
+    NETLINK_EVENT_LABEL, // a route of an MPLS label
 };
 
 enum netlink_link_kind {
@@ -109,14 +110,18 @@ struct netlink_hop {
     uint16_t weight; // >= 1
     bool onlink;
     bool dead; // RTNH_F_DEAD; a state, not part of the hop's identity
+    struct label_stack labels;
 };
 
-#define NETLINK_ENCAP_OTHER 255 // encapsulation without a type: RTA_NEWDST
+#define NETLINK_ENCAP_OTHER 255 // encapsulation without a type: RTA_NEWDST in a route of IP
+#define NETLINK_VIA_MAC 17 // gateway.family of a label's next hop: gateway.b begins with a MAC
 
 struct netlink_route {
-    struct prefix prefix;
+    struct prefix prefix; // NETLINK_EVENT_LABEL: prefix_of_label()
     uint8_t type, protocol, scope, tos; // rtm_*
-    uint8_t encap; // required encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
+    // Required encapsulation besides hop[].labels: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 =
+    // none. LWTUNNEL_ENCAP_MPLS: more labels than LABEL_STACK_MAX.
+    uint8_t encap;
     bool cloned, from;                  // cache entry; has a source prefix
     struct prefix source;
     uint32_t table, metric, nhid;
@@ -148,10 +153,11 @@ struct netlink_rule {
 };
 
 struct netlink_netconf {
-    uint8_t family;
+    uint8_t family; // enum ip_family; IP_LABEL: MPLS
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
     bool has_multicast, multicast; // a multicast routing daemon works on the link
+    bool has_labels, labels; // MPLS: the link accepts packets with labels
     bool suspect; // forwarding is off or a reverse-path filter on: not set up as a router interface
     bool forwards; // forwarding is on
 };
@@ -176,10 +182,6 @@ struct netlink_group { // multicast group that the host joined on a link
     struct ip_addr addr;
 };
 
-struct netlink_mpls { // MPLS route of a label
-    uint32_t label;
-};
-
 struct netlink_event {
     uint8_t kind; // enum netlink_event_kind
     bool del;
@@ -194,7 +196,6 @@ struct netlink_event {
         struct netlink_netconf netconf;
         struct netlink_mroute mroute;
         struct netlink_group group;
-        struct netlink_mpls mpls;
     };
 };
 

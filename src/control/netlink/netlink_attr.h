@@ -48,6 +48,17 @@ static inline uint32_t attr_u32(const struct nlattr *a, bool *bad)
     return v;
 }
 
+static inline uint8_t attr_u8(const struct nlattr *a, bool *bad)
+{
+    uint8_t v = 0;
+
+    if (attr_len(a) < sizeof v)
+        *bad = true;
+    else
+        memcpy(&v, attr_payload(a), sizeof v);
+    return v;
+}
+
 static inline uint16_t attr_u16(const struct nlattr *a, bool *bad)
 {
     uint16_t v = 0;

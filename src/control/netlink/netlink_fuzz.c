@@ -18,6 +18,9 @@ static uint64_t sum;
 
 static void read_hop(const struct netlink_hop *hop)
 {
+    for (unsigned i = 0; i < hop->labels.n; i++)
+        if (hop->labels.n > LABEL_STACK_MAX || hop->labels.label[i] >> 20)
+            abort();
     sum += hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0,
                       (uint64_t)hop->ifindex + hop->weight);
 }
@@ -53,6 +56,7 @@ static void message(void *ctx, const struct nlmsghdr *h)
     if (netlink_parse(h, &e) <= 0)
         return;
     switch (e.kind) {
+    case NETLINK_EVENT_LABEL:
     case NETLINK_EVENT_ROUTE: read_route(&e.route); break;
     case NETLINK_EVENT_NEXTHOP: read_nexthop(&e.nexthop); break;
     case NETLINK_EVENT_LINK:

@@ -7,6 +7,8 @@
 //   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or inside RTA_MULTIPATH,
 //     and becomes hop[] in each case; with RTA_NH_ID the hops are a copy of the object's, and are
 //     dropped;
+//   - labels come as RTA_NEWDST of a label's route, or inside RTA_ENCAP of a route of IP, and
+//     become hop[].labels;
 //   - AF_BRIDGE and other foreign families are not ours (0).
 #include <endian.h>
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include <linux/if_link.h>
 #include <linux/lwtunnel.h>
 #include <linux/mpls.h>
+#include <linux/mpls_iptunnel.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
@@ -30,20 +33,54 @@
 #include "netlink/netlink.h"
 #include "netlink/netlink_attr.h"
 
-static void attr_via(const struct nlattr *a, struct ip_addr *addr, bool *bad)
+static const char *attr_end(const struct nlattr *a)
+{
+    return (const char *)attr_payload(a) + attr_len(a);
+}
+
+// Label stack of an RTA_DST, RTA_NEWDST or MPLS_IPTUNNEL_DST: whole stack entries, of which only
+// the last one has the bottom bit. Deeper stacks than ours are not malformed, but get no labels:
+// false.
+static bool attr_labels(const struct nlattr *a, struct label_stack *s, bool *bad)
+{
+    unsigned n = attr_len(a) / sizeof(uint32_t);
+    bool fits = n <= LABEL_STACK_MAX;
+
+    memset(s->label, 0, sizeof s->label);
+    *bad |= !n || attr_len(a) % sizeof(uint32_t);
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t entry;
+
+        memcpy(&entry, (const char *)attr_payload(a) + i * sizeof entry, sizeof entry);
+        entry = be32toh(entry);
+        *bad |= (entry & ~MPLS_LS_LABEL_MASK) != (i == n - 1) << MPLS_LS_S_SHIFT ||
+                entry >> MPLS_LS_LABEL_SHIFT == MPLS_LABEL_IMPLNULL; // in no packet
+        if (fits)
+            s->label[i] = entry >> MPLS_LS_LABEL_SHIFT;
+    }
+    s->n = fits ? (uint8_t)n : 0;
+    return fits;
+}
+
+// Labels have next hops by MAC as well.
+static void attr_via(const struct nlattr *a, bool of_label, struct ip_addr *addr, bool *bad)
 {
     const struct rtvia *via = attr_payload(a);
-    size_t n = attr_len(a);
-    uint8_t family;
+    size_t n = attr_len(a), bytes;
+    bool mac;
 
     memset(addr, 0, sizeof *addr);
-    family = n >= sizeof *via ? ip_family_of_af(via->rtvia_family) : 0;
-    if (!family || n < sizeof *via + (family == IP4 ? 4 : 16)) {
+    if (n < sizeof *via) {
         *bad = true;
         return;
     }
-    addr->family = family;
-    memcpy(addr->b, via->rtvia_addr, family == IP4 ? 4 : 16);
+    mac = of_label && via->rtvia_family == AF_PACKET;
+    addr->family = mac ? NETLINK_VIA_MAC : ip_family_of_af(via->rtvia_family);
+    bytes = mac ? 6 : addr->family == IP4 ? 4 : 16;
+    if (addr->family && n >= sizeof *via + bytes)
+        memcpy(addr->b, via->rtvia_addr, bytes);
+    else
+        *bad = true;
 }
 
 // The kernel expresses "no gateway" by omitting the attribute or by an all-zero address.
@@ -60,15 +97,46 @@ static void hop_finish(struct netlink_hop *hop)
         hop->gateway.family = IP_NONE;
 }
 
-// The encapsulation type may come before or after the encapsulation itself.
-static void attr_encap(const struct nlattr *a, bool is_type, uint8_t *encap, bool *bad)
-{
-    uint16_t type = is_type ? attr_u16(a, bad) : 0;
+// RTA_ENCAP and RTA_ENCAP_TYPE of a hop come in any order.
+struct encap {
+    const struct nlattr *data;
+    uint16_t type;
+};
 
-    if (type && type < NETLINK_ENCAP_OTHER)
-        *encap = (uint8_t)type;
-    else if (!*encap)
-        *encap = NETLINK_ENCAP_OTHER;
+static void encap_attr(struct encap *e, const struct nlattr *a, bool is_type, bool *bad)
+{
+    if (is_type)
+        e->type = attr_u16(a, bad);
+    else
+        e->data = a;
+}
+
+static void encap_labels(const struct encap *e, struct label_stack *s, uint8_t *encap,
+                         bool *out_bad)
+{
+    const struct nlattr *a;
+    bool bad = false, fits = false;
+
+    attr_each(a, attr_payload(e->data), attr_end(e->data)) {
+        if (attr_type(a) == MPLS_IPTUNNEL_DST)
+            fits = attr_labels(a, s, &bad);
+        if (attr_type(a) == MPLS_IPTUNNEL_TTL) {
+            s->ttl = attr_u8(a, &bad);
+            s->ttl_mode = s->ttl ? LABEL_TTL_PIPE : LABEL_TTL_UNIFORM;
+        }
+    }
+    if (!fits)
+        *encap = LWTUNNEL_ENCAP_MPLS;
+    *out_bad |= bad;
+}
+
+// The encapsulation becomes labels of the hop, or *encap says what is not supported.
+static void encap_finish(const struct encap *e, struct label_stack *s, uint8_t *encap, bool *bad)
+{
+    if (e->type == LWTUNNEL_ENCAP_MPLS && e->data)
+        encap_labels(e, s, encap, bad);
+    else if (e->type || e->data)
+        *encap = e->type && e->type < NETLINK_ENCAP_OTHER ? (uint8_t)e->type : NETLINK_ENCAP_OTHER;
 }
 
 static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netlink_route *r,
@@ -81,10 +149,12 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
     while (end - p >= (int)sizeof(struct rtnexthop)) {
         const struct rtnexthop *nh = (const void *)p;
         const struct nlattr *a;
+        struct encap encap = {0};
         struct netlink_hop hop = {.weight = (uint16_t)(nh->rtnh_hops + 1),
                                   .ifindex = nh->rtnh_ifindex,
                                   .onlink = nh->rtnh_flags & RTNH_F_ONLINK,
-                                  .dead = nh->rtnh_flags & RTNH_F_DEAD};
+                                  .dead = nh->rtnh_flags & RTNH_F_DEAD,
+                                  .labels.swaps = family == IP_LABEL};
 
         if (nh->rtnh_len < sizeof *nh || nh->rtnh_len > end - p) {
             bad = true;
@@ -93,13 +163,18 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
         attr_each(a, RTNH_DATA(nh), p + nh->rtnh_len) {
             switch (attr_type(a)) {
             case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); break;
-            case RTA_VIA: attr_via(a, &hop.gateway, &bad); break;
+            case RTA_VIA: attr_via(a, family == IP_LABEL, &hop.gateway, &bad); break;
+            case RTA_NEWDST:
+                if (family != IP_LABEL || !attr_labels(a, &hop.labels, &bad))
+                    r->encap = NETLINK_ENCAP_OTHER;
+                break;
             case RTA_ENCAP:
             case RTA_ENCAP_TYPE:
-                attr_encap(a, attr_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+                encap_attr(&encap, a, attr_type(a) == RTA_ENCAP_TYPE, &bad);
                 break;
             }
         }
+        encap_finish(&encap, &hop.labels, &r->encap, &bad);
         hop_finish(&hop);
         if (r->n_hops < NETLINK_HOPS)
             r->hop[r->n_hops++] = hop;
@@ -126,18 +201,19 @@ static void parse_metrics(const struct nlattr *metrics, struct netlink_route *r,
     *out_bad |= bad;
 }
 
-static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
+// IP_LABEL: the route of a label, whose prefix stands for the label.
+static int parse_route(const struct nlmsghdr *h, uint8_t family, struct netlink_route *r)
 {
     const struct rtmsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
-    uint8_t family;
-    struct netlink_hop hop = {.weight = 1};
+    bool of_label = family == IP_LABEL;
+    struct netlink_hop hop = {.weight = 1, .labels.swaps = of_label};
+    struct label_stack label = {0};
+    struct encap encap = {0};
+    uint8_t ttl_mode = LABEL_TTL_DEFAULT;
     bool bad = false, has_hop = false;
 
-    family = ip_family_of_af(m->rtm_family);
-    if (!family)
-        return 0;
-    if (m->rtm_dst_len > ip_bits(family))
+    if (!of_label && m->rtm_dst_len > ip_bits(family))
         return -EBADMSG;
     memset(r, 0, offsetof(struct netlink_route, hop));
     r->prefix.family = family;
@@ -156,6 +232,10 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         case RTA_DST: {
             struct ip_addr dst;
 
+            if (of_label) {
+                attr_labels(a, &label, &bad);
+                break;
+            }
             attr_ip(a, family, &dst, &bad);
             memcpy(r->prefix.b, dst.b, 16);
             break;
@@ -169,23 +249,33 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         }
         case RTA_OIF: hop.ifindex = (int)attr_u32(a, &bad); has_hop = true; break;
         case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); has_hop = true; break;
-        case RTA_VIA: attr_via(a, &hop.gateway, &bad); has_hop = true; break;
+        case RTA_VIA: attr_via(a, of_label, &hop.gateway, &bad); has_hop = true; break;
         case RTA_PRIORITY: r->metric = attr_u32(a, &bad); break;
         case RTA_TABLE: r->table = attr_u32(a, &bad); break;
         case RTA_PREFSRC: attr_ip(a, family, &r->prefsrc, &bad); break;
         case RTA_NH_ID: r->nhid = attr_u32(a, &bad); break;
-        case RTA_ENCAP:
         case RTA_NEWDST:
+            if (!of_label || !attr_labels(a, &hop.labels, &bad))
+                r->encap = NETLINK_ENCAP_OTHER;
+            break;
+        case RTA_ENCAP:
         case RTA_ENCAP_TYPE:
-            attr_encap(a, attr_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+            encap_attr(&encap, a, attr_type(a) == RTA_ENCAP_TYPE, &bad);
+            break;
+        case RTA_TTL_PROPAGATE:
+            ttl_mode = attr_u8(a, &bad) ? LABEL_TTL_UNIFORM : LABEL_TTL_PIPE;
             break;
         case RTA_METRICS: parse_metrics(a, r, &bad); break;
         case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
         }
     }
-    if (bad)
+    encap_finish(&encap, &hop.labels, &r->encap, &bad);
+    if (bad || (of_label && label.n != 1))
         return -EBADMSG;
-    prefix_canon(&r->prefix);
+    if (of_label)
+        r->prefix = prefix_of_label(label.label[0]);
+    else
+        prefix_canon(&r->prefix);
     if (r->nhid) {
         r->n_hops = r->encap = 0;
     } else if (!r->multipath && has_hop) {
@@ -193,12 +283,9 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         r->hop[0] = hop;
         r->n_hops = 1;
     }
+    for (unsigned i = 0; of_label && i < r->n_hops; i++)
+        r->hop[i].labels.ttl_mode = ttl_mode;
     return 1;
-}
-
-static const char *attr_end(const struct nlattr *a)
-{
-    return (const char *)attr_payload(a) + attr_len(a);
 }
 
 static bool attr_is(const struct nlattr *a, const char *word)
@@ -377,6 +464,7 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
 {
     const struct nhmsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
+    struct encap encap = {0};
     bool bad = false;
 
     memset(r, 0, offsetof(struct netlink_nexthop, member));
@@ -389,7 +477,7 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
         case NHA_OIF: r->hop.ifindex = (int)attr_u32(a, &bad); break;
         case NHA_ENCAP:
         case NHA_ENCAP_TYPE:
-            attr_encap(a, attr_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad);
+            encap_attr(&encap, a, attr_type(a) == NHA_ENCAP_TYPE, &bad);
             break;
         case NHA_FDB: r->fdb = true; break;
         case NHA_GROUP: parse_members(a, r); break;
@@ -398,6 +486,7 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
             break;
         }
     }
+    encap_finish(&encap, &r->hop.labels, &r->encap, &bad);
     hop_finish(&r->hop);
     return bad || !r->id ? -EBADMSG : 1;
 }
@@ -443,11 +532,15 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     bool bad = false, has_ifindex = false;
 
     memset(r, 0, sizeof *r);
-    r->family = ip_family_of_af(m->ncm_family);
+    r->family = m->ncm_family == AF_MPLS ? IP_LABEL : ip_family_of_af(m->ncm_family);
     if (!r->family)
         return 0;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (attr_type(a)) {
+        case NETCONFA_INPUT:
+            r->has_labels = true;
+            r->labels = attr_u32(a, &bad) != 0;
+            break;
         case NETCONFA_IFINDEX: r->ifindex = (int)attr_u32(a, &bad); has_ifindex = true; break;
         case NETCONFA_FORWARDING:
             r->forwards = attr_u32(a, &bad) != 0;
@@ -467,34 +560,20 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     return bad || !has_ifindex ? -EBADMSG : 1;
 }
 
-static int parse_mpls(const struct nlmsghdr *h, struct netlink_mpls *r)
-{
-    const struct rtmsg *m = mnl_nlmsg_get_payload(h);
-    const struct nlattr *a;
-    bool bad = false, has_label = false;
-
-    *r = (struct netlink_mpls){0};
-    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m),
-              message_end(h)) if (attr_type(a) == RTA_DST)
-    {
-        r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // the attribute is a label
-                                                                      // stack entry
-        has_label = true;
-    }
-    return bad || !has_label ? -EBADMSG : 1;
-}
-
 static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
 {
     const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+    uint8_t family;
 
     switch (m->rtm_family) {
     case RTNL_FAMILY_IPMR:
     case RTNL_FAMILY_IP6MR:
         e->kind = NETLINK_EVENT_MROUTE;
         return netlink_parse_mroute(h, &e->mroute);
-    case AF_MPLS: e->kind = NETLINK_EVENT_MPLS; return parse_mpls(h, &e->mpls);
-    default: return parse_route(h, &e->route);
+    case AF_MPLS: e->kind = NETLINK_EVENT_LABEL; return parse_route(h, IP_LABEL, &e->route);
+    default:
+        family = ip_family_of_af(m->rtm_family);
+        return family ? parse_route(h, family, &e->route) : 0;
     }
 }
 

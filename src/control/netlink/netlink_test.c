@@ -11,7 +11,9 @@
 #include <linux/if_tunnel.h>
 #include <linux/lwtunnel.h>
 #include <linux/mpls.h>
+#include <linux/mpls_iptunnel.h>
 #include <linux/neighbour.h>
+#include <linux/netconf.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -157,19 +159,14 @@ unit_test(an_ipv4_route_may_have_an_ipv6_gateway)
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-unit_test(an_encapsulation_has_a_type)
+unit_test(an_unsupported_encapsulation_has_a_type)
 {
-    struct rtmsg *r = begin(RTM_NEWROUTE, 0, sizeof *r);
-
-    r->rtm_family = AF_INET;
-    r->rtm_type = RTN_UNICAST;
-    mnl_attr_put_u16(&m.h, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_MPLS);
+    begin_route(RTM_NEWROUTE, AF_INET, 0);
+    mnl_attr_put_u16(&m.h, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_SEG6);
     mnl_attr_put_u32(&m.h, RTA_ENCAP, 0);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
-    assert_int_equal(e.route.encap, LWTUNNEL_ENCAP_MPLS);
-    r = begin(RTM_NEWROUTE, 0, sizeof *r);
-    r->rtm_family = AF_INET;
-    r->rtm_type = RTN_UNICAST;
+    assert_int_equal(e.route.encap, LWTUNNEL_ENCAP_SEG6);
+    begin_route(RTM_NEWROUTE, AF_INET, 0);
     mnl_attr_put_u32(&m.h, RTA_NEWDST, 0);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_int_equal(e.route.encap, NETLINK_ENCAP_OTHER);
@@ -177,17 +174,173 @@ unit_test(an_encapsulation_has_a_type)
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-unit_test(a_route_of_mpls_has_a_label)
+// Labels 100, 101, …; `extra` is added to the last entry.
+static void put_labels(uint16_t type, unsigned n, uint32_t extra)
 {
-    struct rtmsg *r = begin(RTM_DELROUTE, 0, sizeof *r);
+    uint32_t entry[32];
 
-    r->rtm_family = AF_MPLS;
-    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
-    mnl_attr_put_u32(&m.h, RTA_DST, htobe32(100 << MPLS_LS_LABEL_SHIFT | 1 << MPLS_LS_S_SHIFT));
+    for (unsigned i = 0; i < n; i++) {
+        bool last = i == n - 1;
+        entry[i] = htobe32((100 + i) << MPLS_LS_LABEL_SHIFT | (uint32_t)last << MPLS_LS_S_SHIFT);
+    }
+    if (n)
+        entry[n - 1] = htobe32(be32toh(entry[n - 1]) + extra);
+    mnl_attr_put(&m.h, type, n * 4, entry);
+}
+
+static void put_encap(uint16_t data, uint16_t type, unsigned n, int ttl)
+{
+    struct nlattr *nest;
+
+    mnl_attr_put_u16(&m.h, type, LWTUNNEL_ENCAP_MPLS);
+    nest = mnl_attr_nest_start(&m.h, data);
+    put_labels(MPLS_IPTUNNEL_DST, n, 0);
+    if (ttl >= 0)
+        mnl_attr_put_u8(&m.h, MPLS_IPTUNNEL_TTL, (uint8_t)ttl);
+    mnl_attr_nest_end(&m.h, nest);
+}
+
+static void assert_labels(const struct label_stack *s, unsigned n) // 100, 101, …
+{
+    assert_int_equal(s->n, n);
+    for (unsigned i = 0; i < LABEL_STACK_MAX; i++)
+        assert_int_equal(s->label[i], i < n ? 100 + i : 0);
+}
+
+unit_test(labels_of_a_route_are_in_its_hops)
+{
+    static const struct {
+        int ttl; // -1: none
+        uint8_t mode;
+    } row[] = {{-1, LABEL_TTL_DEFAULT}, {0, LABEL_TTL_UNIFORM}, {9, LABEL_TTL_PIPE}};
+
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        begin_route(RTM_NEWROUTE, AF_INET6, 0);
+        put4(RTA_GATEWAY, "fd01::2");
+        put_encap(RTA_ENCAP, RTA_ENCAP_TYPE, 2, row[i].ttl);
+        assert_int_equal(netlink_parse(&m.h, &e), 1);
+        assert_int_equal(e.route.encap, 0);
+        assert_labels(&e.route.hop[0].labels, 2);
+        assert_int_equal(e.route.hop[0].labels.ttl, row[i].ttl < 0 ? 0 : row[i].ttl);
+        assert_int_equal(e.route.hop[0].labels.ttl_mode, row[i].mode);
+        assert_false(e.route.hop[0].labels.swaps);
+    }
+    begin_route(RTM_NEWROUTE, AF_INET, 0); // too deep for us, but not malformed
+    put_encap(RTA_ENCAP, RTA_ENCAP_TYPE, LABEL_STACK_MAX + 1, -1);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
-    assert_int_equal(e.kind, NETLINK_EVENT_MPLS);
+    assert_int_equal(e.route.encap, LWTUNNEL_ENCAP_MPLS);
+}
+
+unit_test(each_leg_and_each_object_has_labels_of_its_own)
+{
+    struct nlattr *nest;
+    struct nhmsg *n;
+
+    begin_route(RTM_NEWROUTE, AF_INET, 0);
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    for (unsigned i = 0; i < 3; i++) {
+        struct rtnexthop *leg = mnl_nlmsg_get_payload_tail(&m.h);
+        uint32_t before = m.h.nlmsg_len;
+
+        *leg = (struct rtnexthop){.rtnh_ifindex = 7};
+        m.h.nlmsg_len += sizeof *leg;
+        put4(RTA_GATEWAY, "10.0.0.2");
+        if (i)
+            put_encap(RTA_ENCAP, RTA_ENCAP_TYPE, i, -1);
+        leg->rtnh_len = (uint16_t)(m.h.nlmsg_len - before);
+    }
+    mnl_attr_nest_end(&m.h, nest);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.route.n_hops, 3);
+    assert_labels(&e.route.hop[0].labels, 0);
+    assert_labels(&e.route.hop[1].labels, 1);
+    assert_labels(&e.route.hop[2].labels, 2);
+    n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
+    n->nh_family = AF_INET;
+    mnl_attr_put_u32(&m.h, NHA_ID, 5);
+    put_encap(NHA_ENCAP, NHA_ENCAP_TYPE, 3, -1);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_labels(&e.nexthop.hop.labels, 3);
+}
+
+static void begin_label(uint16_t type)
+{
+    begin_route(type, AF_MPLS, 20);
+    put_labels(RTA_DST, 1, 0);
+}
+
+unit_test(a_route_of_a_label_swaps_and_pushes)
+{
+    struct {
+        uint16_t family;
+        uint8_t addr[16];
+    } __attribute__((packed)) via = {AF_PACKET, {2, 0, 0, 0, 0, 1}};
+    char text[PREFIX_TEXT_MAX];
+
+    begin_label(RTM_DELROUTE);
+    put_labels(RTA_NEWDST, 2, 0);
+    mnl_attr_put(&m.h, RTA_VIA, 8, &via);
+    mnl_attr_put_u32(&m.h, RTA_OIF, 7);
+    mnl_attr_put_u8(&m.h, RTA_TTL_PROPAGATE, 0);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_LABEL);
     assert_true(e.del);
-    assert_int_equal(e.mpls.label, 100);
+    assert_string_equal(prefix_format(&e.route.prefix, text), "label 100");
+    assert_int_equal(prefix_label(&e.route.prefix), 100);
+    assert_int_equal(e.route.n_hops, 1);
+    assert_labels(&e.route.hop[0].labels, 2);
+    assert_true(e.route.hop[0].labels.swaps);
+    assert_int_equal(e.route.hop[0].labels.ttl_mode, LABEL_TTL_PIPE);
+    assert_int_equal(e.route.hop[0].gateway.family, NETLINK_VIA_MAC);
+    assert_int_equal(e.route.hop[0].gateway.b[5], 1);
+    begin_label(RTM_NEWROUTE); // into a VRF device
+    mnl_attr_put_u32(&m.h, RTA_OIF, 9);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.route.n_hops, 1);
+    assert_labels(&e.route.hop[0].labels, 0);
+    begin_route(RTM_NEWROUTE, AF_INET, 0); // only labels have next hops by MAC
+    mnl_attr_put(&m.h, RTA_VIA, 8, &via);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+unit_test(a_malformed_label_stack_refuses_the_message)
+{
+    static const struct {
+        uint16_t type;
+        unsigned n;
+        uint32_t extra;
+    } row[] = {{RTA_DST, 0, 0},
+               {RTA_DST, 2, 0},
+               {RTA_DST, 1, -(1u << MPLS_LS_S_SHIFT)},   // no bottom
+               {RTA_NEWDST, 0, 0},
+               {RTA_NEWDST, 2, 1},                       // a TTL
+               {RTA_NEWDST, 2, 1 << MPLS_LS_TC_SHIFT},
+               {RTA_NEWDST, 1, (MPLS_LABEL_IMPLNULL - 100u) << MPLS_LS_LABEL_SHIFT}};
+
+    begin_route(RTM_NEWROUTE, AF_MPLS, 20);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG); // no label
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        begin_label(RTM_NEWROUTE);
+        put_labels(row[i].type, row[i].n, row[i].extra);
+        assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    }
+    begin_label(RTM_NEWROUTE);
+    mnl_attr_put(&m.h, RTA_NEWDST, 6, "\0\0\0\0\0");
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+unit_test(a_link_accepts_labels_or_not)
+{
+    struct netconfmsg *n = begin(RTM_NEWNETCONF, 0, sizeof *n);
+
+    n->ncm_family = AF_MPLS;
+    mnl_attr_put_u32(&m.h, NETCONFA_IFINDEX, 7);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.netconf.family, IP_LABEL);
+    assert_false(e.netconf.has_labels);
+    mnl_attr_put_u32(&m.h, NETCONFA_INPUT, 1);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.netconf.has_labels && e.netconf.labels);
 }
 
 unit_test(multipath_legs_keep_their_weights)

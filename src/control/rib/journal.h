@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/label_stack.h"
 #include "base/vec.h"
 
 enum journal_cause { // why a route changed
@@ -34,6 +35,7 @@ enum journal_cause { // why a route changed
 struct journal_leg {
     char iface[16];
     struct ip_addr gateway; // family 0 = on link
+    struct label_stack labels;
     uint16_t weight;
 };
 

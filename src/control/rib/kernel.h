@@ -42,6 +42,7 @@ struct rib_link {
     bool up, carrier;
     bool ignore_linkdown[2]; // IPv4, IPv6
     bool multicast[2];       // a multicast routing daemon uses it: IPv4, IPv6
+    bool labels;             // accepts packets with MPLS labels
     uint8_t gen;
     struct netlink_link told; // Kernel's last announcement
     uint16_t iface;           // our interface id, 0 = not ours
@@ -108,8 +109,9 @@ bool rib_is_multipath6(const struct rib_path *p);
 // that lead elsewhere in Linux among the paths.
 void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool del);
 void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool del);
-void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del);
 void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u);
+void rib_unfollowed_add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
+                        const char *example);
 void rib_unfollowed_fini(struct rib_vr *v);
 
 // --- dumps ---
@@ -118,6 +120,7 @@ enum rib_stage { // stages of a dump, in this order
     RIB_STAGE_LINK,
     RIB_STAGE_NETCONF4,
     RIB_STAGE_NETCONF6,
+    RIB_STAGE_NETCONF_LABEL,
     RIB_STAGE_ADDR,
     RIB_STAGE_RULE4,
     RIB_STAGE_RULE6,
@@ -127,7 +130,7 @@ enum rib_stage { // stages of a dump, in this order
     RIB_STAGE_MROUTE6,
     RIB_STAGE_GROUP4,
     RIB_STAGE_GROUP6,
-    RIB_STAGE_MPLS,
+    RIB_STAGE_LABEL,
     RIB_STAGE_ROUTE4,
     RIB_STAGE_ROUTE6,
     RIB_STAGE_N

@@ -6,6 +6,7 @@
 //
 //     (link, gateway)       one id per neighbor (neigh_manager): HOLD, ADJACENCY or FAILED
 //     (link, no gateway)    one GLEAN id per interface
+//     labels                one ENCAP id per stack and neighbor; also the operation of a label
 //     several legs          one GROUP id per hop set; legs that are down are left out
 //     local, blackhole ...  one id each, for all
 //     extras of one prefix  an ALIAS of one of the above: for uRPF (rib_source.c), for a counter
@@ -43,11 +44,16 @@ bool nexthop_leads_on(uint32_t id); // leads to another host, not to us or nowhe
 // Finds or makes the alias with that content; not held for the caller. Returns its target when the
 // table is full.
 uint32_t nexthop_alias(const struct nexthop_alias *a);
+// The same of an ENCAP, charged to the virtual router if it has a `via`; its `vr` is that router's
+// then. 0: the budget or the table has no room.
+uint32_t nexthop_encap(struct rib_vr *v, const struct nexthop_encap *e);
 
 struct hop {
     struct netlink_hop key;
     bool lost; // its link lost the last IPv4 address: dead until it gets one again or goes up
     struct neigh *neigh; // of the gateway, referenced; NULL = on link, or not our interface
+    // With labels, held; 0 = none: its ENCAP; the adjacency behind it, if by MAC (NETLINK_VIA_MAC).
+    uint32_t encap, by_mac;
 };
 
 struct hop_set {
@@ -69,7 +75,7 @@ bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // after a link or ne
 void hop_set_clear(struct rib_vr *v, struct hop_set *s);   // releases everything
 bool hop_set_uses(const struct hop_set *s, int ifindex);
 // Next-hop id of the leg, 0 = it does not leave by one of our interfaces.
-uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h);
+uint32_t hop_nexthop(struct rib_vr *v, struct hop *h);
 // Would the kernel use this leg (dead)? Does a packet get through it now (alive)?
 bool hop_is_dead(struct rib_vr *v, const struct netlink_hop *hop, uint8_t family);
 bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop);

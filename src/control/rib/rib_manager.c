@@ -75,6 +75,7 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
         rib_commit(v); // changes by neighbors
     if (neigh_time) {
         rib_budget_tick(v, now);
+        rib_label_tick(v, now);
         rib_link_free_unused(v, false);
     }
 }

@@ -111,7 +111,10 @@ static inline const char *rib_route_type_name(enum rib_route_type type)
 struct rib_hop {
     char iface[16]; // the link in Linux, ours or not; "" = unknown
     struct ip_addr gateway; // family 0 = on link
+    struct label_stack labels;
     uint16_t weight;
+    bool has_mac;   // a label's next hop by MAC, without gateway
+    uint8_t mac[6];
     bool resolved, alive;
     bool foreign; // a unicast route by a link that is not one of our interfaces
 };
@@ -205,6 +208,7 @@ struct nexthop_leg { // of a group
     uint32_t nexthop; // 0 = it does not leave by one of our interfaces
     char iface[16];
     struct ip_addr gateway; // family 0 = on link
+    struct label_stack labels;
     uint16_t weight;
     bool alive;
     uint32_t buckets;
@@ -218,6 +222,7 @@ struct nexthop_row {
     char iface[16]; // "" = none
     struct ip_addr gateway;
     uint8_t mac[6]; // of an adjacency
+    struct label_stack labels; // of an ENCAP
     uint16_t mtu;
     uint32_t holders;   // prefixes, groups, neighbors that use it
     uint64_t packets;   // sent to it by groups
@@ -229,6 +234,24 @@ struct nexthop_row {
 int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
                                       const struct nexthop_leg *leg),
                          void *ctx);
+
+struct label_row { // route of an MPLS label
+    uint16_t vr;
+    uint32_t label;
+    uint8_t protocol;
+    bool active; // forwarders know it
+    uint32_t nexthop; // id in their table, 0 = none
+    const char *kind; // nexthop_kind_name()
+    uint32_t first_hop, n_hops;
+};
+// Labels of a virtual router (-1: of all) in order; label 0: all.
+int rib_manager_labels(int vr, uint32_t label,
+                       void (*done)(void *ctx, const struct label_row *row, unsigned n,
+                                    const struct rib_hop *hop),
+                       void *ctx);
+
+// Labels that an ENCAP pushes; none for other kinds. Any thread: it may change meanwhile.
+void rib_encap_labels(uint32_t nexthop, struct label_stack *s);
 
 struct counted_row {
     uint16_t vr;
@@ -294,11 +317,12 @@ struct rib_stats {
     uint64_t unfollowed;              // rules and routes that Linux follows and we do not
     uint32_t netlink_port;            // of our event socket
     uint64_t nexthops, neighbors, held;
+    uint64_t labels, label_updates;   // in the forwarders' table; their changes
     bool synced;                      // the first dump is complete
     uint64_t rib_bytes;
     struct rib_budget_stats {   // charged to the virtual router's budget
         uint64_t routes[2], waiting[2]; // IPv4, IPv6; prefixes beyond the budget
-        uint64_t nexthops, neighbors, refused_neighbors, memory;
+        uint64_t nexthops, neighbors, refused_neighbors, labels, refused_labels, memory;
     } budget;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);

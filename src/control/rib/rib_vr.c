@@ -5,6 +5,7 @@
 // dump by one step, and commits: all that one turn reads is one FIB commit. Then the mailbox, held
 // packets and the other routers get their turn, however long the queue is.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
@@ -57,13 +58,13 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     if (v->table != RIB_TABLE_MAIN)
         netlink_filter_table(&v->events, v->table); // best effort: others are discarded anyway
     v->namespace = netns_cookie(v->events.fd);
-    int back = netns_enter(netns_fd);
-    v->has_mpls = netns_sysctl_get("mpls/platform_labels", "") >= 0;
-    netns_leave(back);
+    v->netns = netns_fd < 0 ? netns_fd : fcntl(netns_fd, F_DUPFD_CLOEXEC, 0);
+    rib_label_init(v);
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
     rib_budget_changed(v);
     rib_vr_set(id, v);
+    rib_label_vr_changed(v);
     atomic_fetch_add(&n_behind, 1);
     rib_sync_want(v, RIB_STAGES_ALL, 0);
     return v;
@@ -93,9 +94,11 @@ void rib_vr_free(struct rib_vr *v)
     v->rib[0].deferred = v->rib[1].deferred = true; // stop writing to the FIB
     rib_import_vr_gone(v);
     rib_vr_set(v->id, NULL);
+    rib_label_vr_changed(v);
     netlink_close(&v->events);
     netlink_close(&v->requests);
     acl_target_resolve_vr_gone(v);
+    rib_label_fini(v);
     rib_path_fini(v);
     nexthop_object_fini(v);
     neigh_vr_gone(v);
@@ -120,6 +123,7 @@ void rib_vr_free(struct rib_vr *v)
     rib_gaps_fini(&v->sync.doubt[1]);
     vec_free(&v->sync.shown.row); // their paths are already gone
     nexthop_free_unused();
+    netns_close(v->netns);
     free(v);
 }
 

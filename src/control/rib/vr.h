@@ -9,6 +9,7 @@
 
 #include "rib/audit.h"
 #include "rib/kernel.h"
+#include "rib/rib_label.h"
 #include "rib/rib_map.h"
 #include "rib/store.h"
 #include "table/vr.h"
@@ -29,6 +30,7 @@ struct rib_vr {
     uint16_t id;
     uint32_t table;
     uint64_t namespace; // cookie from the kernel, 0 = unknown
+    int netns;          // its descriptor, -1 = our own
     struct netlink events, requests;
     struct event *ev_events, *ev_requests, *ev_work;
     bool synced, no_managed;
@@ -63,6 +65,7 @@ struct rib_vr {
     struct rib_map unfollowed; // keyed by a hash of the content (rib_unfollowed.c)
     struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
     bool has_mpls;               // the kernel can route labels
+    struct rib_labels labels;    // rib_label.h
     bool has_rules[2];           // the kernel has some: policy routing
     struct rib_map mroutes; // struct rib_mroute, the first of each hash (rib_multicast.h)
     bool mroutes_full;      // the forwarders' table refused a route, and this was reported
@@ -106,6 +109,10 @@ struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (
 bool rib_link_is_alive(const struct rib_link *l);             // does a packet get through?
 // Frees links that the kernel no longer has; at the end, all.
 void rib_link_free_unused(struct rib_vr *v, bool all);
+
+// --- rib_walk.c: a hop as control sees it ---
+void rib_hop_fill(struct rib_vr *v, struct rib_hop *h, const struct netlink_hop *key,
+                  const struct neigh *n);
 
 // --- rib_vr.c: life ---
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table); // NULL with errno

@@ -41,6 +41,7 @@ static void add_group(struct nexthop_question *q, struct rib_vr *v, const struct
 
         *leg = (struct nexthop_leg){.nexthop = l && l->via ? hop_nexthop(v, &s->hop[i]) : 0,
                                     .gateway = s->hop[i].key.gateway,
+                                    .labels = s->hop[i].key.labels,
                                     .weight = s->hop[i].key.weight,
                                     .alive = !s->hop[i].lost && hop_is_alive(v, &s->hop[i].key)};
         if (l)
@@ -82,6 +83,20 @@ static void fill_group(struct nexthop_question *q, struct nexthop_row *r)
     r->n_legs = o->n_legs;
 }
 
+void rib_encap_labels(uint32_t nexthop, struct label_stack *s)
+{
+    const struct nexthop *nh = nexthop_get(nexthop);
+    const struct nexthop_encap *e = &nh->encap;
+
+    *s = (struct label_stack){0};
+    if (nexthop_word_kind(nexthop_word(nh)) != NEXTHOP_ENCAP)
+        return;
+    s->n = e->n;
+    s->ttl = e->ttl;
+    for (unsigned i = 0; i < e->n; i++)
+        s->label[i] = e->label[i] >> 12;
+}
+
 static void fill_nexthop(struct nexthop_question *q, struct nexthop_row *r, uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
@@ -106,6 +121,11 @@ static void fill_nexthop(struct nexthop_question *q, struct nexthop_row *r, uint
         r->vr = f->vr;
         memcpy(r->iface, f->name, sizeof r->iface);
         r->mtu = nexthop_word_mtu(word);
+    }
+    if (r->kind == NEXTHOP_ENCAP) {
+        n = neigh_of_nexthop(nh->encap.via);
+        r->vr = nh->encap.vr;
+        rib_encap_labels(id, &r->labels);
     }
     if (n)
         r->gateway = n->addr;

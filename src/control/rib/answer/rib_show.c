@@ -114,6 +114,8 @@ static void fill_budget(struct rib_vr *v, struct rib_budget_stats *b)
     b->nexthops = v->n_nexthops;
     b->neighbors = v->n_neighbors;
     b->refused_neighbors = v->refused_neighbors;
+    b->labels = v->labels.of.n;
+    b->refused_labels = v->labels.n_refused;
     b->memory = rib_memory_charged(v);
 }
 
@@ -135,6 +137,8 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .nexthops = nexthop_used(),
         .neighbors = neigh_count(v->id),
         .held = counter_mine()->held,
+        .labels = v->labels.n_installed,
+        .label_updates = v->labels.updates,
         .synced = v->synced,
         .rib_bytes = rib_memory_bytes(&v->rib[0]) + rib_memory_bytes(&v->rib[1]),
     };

@@ -56,18 +56,21 @@ static uint8_t type_of(const struct rib_path *p, const struct rib_route *t)
     }
 }
 
-static void fill_hop(struct rib_vr *v, struct rib_hop *h, uint8_t type,
-                     const struct netlink_hop *key, const struct neigh *n)
+void rib_hop_fill(struct rib_vr *v, struct rib_hop *h, const struct netlink_hop *key,
+                  const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(v, key->ifindex);
 
     memset(h, 0, sizeof *h);
-    h->gateway = key->gateway;
+    h->has_mac = key->gateway.family == NETLINK_VIA_MAC;
+    memcpy(h->has_mac ? h->mac : h->gateway.b, key->gateway.b, h->has_mac ? 6 : 16);
+    h->gateway.family = h->has_mac ? IP_NONE : key->gateway.family;
+    h->labels = key->labels;
     h->weight = key->weight;
     if (l)
         memcpy(h->iface, l->name, sizeof h->iface);
     h->alive = hop_is_alive(v, key);
-    h->foreign = type == RTN_UNICAST && l && !l->via;
+    h->foreign = l && !l->via;
     h->resolved = key->gateway.family ? n && neigh_is_resolved(n) : l && l->via;
 }
 
@@ -91,9 +94,12 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
         row->nexthop ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
                      : "";
     bool own = !s->n && !p->nhid; // a path whose hops do not decide
-    for (unsigned i = 0; i < (own ? p->n_hops : s->n) && row->n_hops < RIB_ROW_HOPS; i++)
-        fill_hop(v, &row->hop[row->n_hops++], p->type, own ? &p->hop[i] : &s->hop[i].key,
-                 own ? NULL : s->hop[i].neigh);
+    for (unsigned i = 0; i < (own ? p->n_hops : s->n) && row->n_hops < RIB_ROW_HOPS; i++) {
+        struct rib_hop *h = &row->hop[row->n_hops++];
+
+        rib_hop_fill(v, h, own ? &p->hop[i] : &s->hop[i].key, own ? NULL : s->hop[i].neigh);
+        h->foreign &= p->type == RTN_UNICAST;
+    }
 }
 
 // Uses the source's route, but `active` is the importer's.

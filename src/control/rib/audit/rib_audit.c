@@ -122,10 +122,12 @@ static void next_step(struct rib_vr *v)
     default:
         rib_compare_end(v, &v->rib[a->family6]);
         a->step = AUDIT_FIB;
-        if (a->family6)
+        if (a->family6) {
+            rib_label_compare(v);
             end_audit(v);
-        else
+        } else {
             a->family6 = true;
+        }
         break;
     }
 }

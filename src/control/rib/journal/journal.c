@@ -61,6 +61,7 @@ static bool nexthops_equal(const struct journal_nexthop *a, const struct journal
         return false;
     for (unsigned i = 0; i < a->n_legs; i++)
         if (strcmp(a->leg[i].iface, b->leg[i].iface) || a->leg[i].weight != b->leg[i].weight ||
+            !label_stack_equal(&a->leg[i].labels, &b->leg[i].labels) ||
             a->leg[i].gateway.family != b->leg[i].gateway.family ||
             (a->leg[i].gateway.family && !ip_equal(&a->leg[i].gateway, &b->leg[i].gateway)))
             return false;
@@ -74,6 +75,7 @@ static uint64_t nexthop_hash(const struct journal_nexthop *w)
     for (unsigned i = 0; i < w->n_legs; i++) {
         h = hash_bytes(w->leg[i].iface, strlen(w->leg[i].iface), h + w->leg[i].weight);
         h = hash_bytes(w->leg[i].gateway.b, w->leg[i].gateway.family ? 16 : 0, h);
+        h = hash_bytes(&w->leg[i].labels, sizeof w->leg[i].labels, h);
     }
     return h;
 }

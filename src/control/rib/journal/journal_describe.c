@@ -20,7 +20,11 @@ static void fill_leg(const struct rib_vr *v, struct journal_leg *leg, const stru
 {
     const struct rib_link *l = rib_link_find(v, hop->ifindex);
 
-    *leg = (struct journal_leg){.gateway = hop->gateway, .weight = hop->weight ? hop->weight : 1};
+    *leg = (struct journal_leg){.gateway = hop->gateway,
+                                .labels = hop->labels,
+                                .weight = hop->weight ? hop->weight : 1};
+    if (hop->gateway.family == NETLINK_VIA_MAC)
+        leg->gateway.family = IP_NONE;
     if (l)
         memcpy(leg->iface, l->name, sizeof leg->iface);
 }
@@ -33,7 +37,8 @@ void journal_describe_group(struct rib_vr *v, const struct hop_set *s)
     for (unsigned i = 0; i < s->n; i++) {
         const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
 
-        if (l && l->via && !s->hop[i].lost && rib_link_is_alive(l))
+        if (l && (l->via || s->hop[i].key.labels.swaps) && !s->hop[i].lost &&
+            rib_link_is_alive(l))
             fill_leg(v, &leg[n++], &s->hop[i].key);
     }
     journal_describe(v->id, s->id, NEXTHOP_GROUP, leg, n);
@@ -62,7 +67,8 @@ void journal_describe_nexthop(struct rib_vr *v, const struct hop_set *s, const s
     }
     if (kind == NEXTHOP_GROUP) {
         journal_describe_group(v, s);
-    } else if ((kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GLEAN) && s->n) {
+    } else if ((kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GLEAN || kind == NEXTHOP_ENCAP) &&
+               s->n) {
         fill_leg(v, &leg, &s->hop[0].key);
         journal_describe(v->id, nexthop, kind, &leg, 1);
     } else {

@@ -223,7 +223,9 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s,
         for (unsigned i = 0; i < p->n_hops; i++) {
             const struct netlink_hop *hop = &p->hop[i];
 
-            if (hop->ifindex == m->hop[0].ifindex && ip_equal(&hop->gateway, &m->hop[0].gateway))
+            if (hop->ifindex == m->hop[0].ifindex &&
+                ip_equal(&hop->gateway, &m->hop[0].gateway) &&
+                label_stack_equal(&hop->labels, &m->hop[0].labels))
                 continue;
             rest.hop[n++] = *hop;
         }

@@ -166,6 +166,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     neigh_link_changed(v, l);
     rib_link_rehop(v, l->ifindex);
     rib_multicast_bind(v, l);
+    rib_label_bound(v, l);
     each_stacked(v, l, follow_stacked);
     each_other(v, l->ifindex, rib_iface_update_via);
     if (v->table != RIB_TABLE_MAIN) // from now on we keep its local routes
@@ -199,6 +200,7 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
         return;
     rib_multicast_unbind(v, l);
     l->iface = l->via = 0;
+    rib_label_unbound(v, iface);
     each_stacked(v, l, follow_stacked);
     each_other(v, l->ifindex, rib_iface_update_via);
     rib_multicast_refresh(v);

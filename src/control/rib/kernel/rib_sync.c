@@ -56,6 +56,7 @@ static const struct {
     [RIB_STAGE_LINK] = {RTM_GETLINK, AF_UNSPEC},
     [RIB_STAGE_NETCONF4] = {RTM_GETNETCONF, AF_INET},
     [RIB_STAGE_NETCONF6] = {RTM_GETNETCONF, AF_INET6},
+    [RIB_STAGE_NETCONF_LABEL] = {RTM_GETNETCONF, AF_MPLS},
     [RIB_STAGE_ADDR] = {RTM_GETADDR, AF_UNSPEC},
     [RIB_STAGE_RULE4] = {RTM_GETRULE, AF_INET},
     [RIB_STAGE_RULE6] = {RTM_GETRULE, AF_INET6},
@@ -65,7 +66,7 @@ static const struct {
     [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR, NETLINK_EVENT_MROUTE},
     [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET, NETLINK_EVENT_GROUP},
     [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6, NETLINK_EVENT_GROUP},
-    [RIB_STAGE_MPLS] = {RTM_GETROUTE, AF_MPLS},
+    [RIB_STAGE_LABEL] = {RTM_GETROUTE, AF_MPLS},
     [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
     [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
 };
@@ -156,8 +157,12 @@ static void begin_dump(struct rib_vr *v)
 
     s->todo = s->served = s->overrun ? RIB_STAGES_ALL : s->want;
     s->judged = s->overrun ? RIB_STAGES_ALL : s->whole;
-    if (!v->has_mpls)
-        s->todo &= ~(1u << RIB_STAGE_MPLS); // without MPLS, a kernel would show all IP routes
+    if (!v->has_mpls) // such a kernel would show all IP routes
+        s->todo &= ~(1u << RIB_STAGE_LABEL | 1u << RIB_STAGE_NETCONF_LABEL);
+    if (!v->labels.wanted)
+        s->todo &= ~(1u << RIB_STAGE_LABEL);
+    if (s->todo & 1u << RIB_STAGE_LABEL)
+        rib_label_dump_begins(v);
     s->want = s->whole = 0;
     s->overrun = s->broken = s->asked_again = false;
     s->begin_ns = clock_now_ns();
@@ -271,6 +276,7 @@ static bool sweep_stage(struct rib_vr *v)
     case RIB_STAGE_MROUTE6: rib_multicast_sweep(v, IP6); break;
     case RIB_STAGE_GROUP4: rib_multicast_sweep_groups(v, IP4); break;
     case RIB_STAGE_GROUP6: rib_multicast_sweep_groups(v, IP6); break;
+    case RIB_STAGE_LABEL: rib_label_sweep(v); break;
     case RIB_STAGE_ROUTE4:
     case RIB_STAGE_ROUTE6:
         if (!s->sweep)
@@ -385,7 +391,7 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
 {
     if (is_row)
         return rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC;
-    return e->kind == NETLINK_EVENT_ROUTE   ? JOURNAL_KERNEL
+    return e->kind == NETLINK_EVENT_ROUTE || e->kind == NETLINK_EVENT_LABEL ? JOURNAL_KERNEL
            : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR
                                             : JOURNAL_LINK;
 }
@@ -447,6 +453,7 @@ static uint32_t key_of(const struct netlink_event *e)
         memcpy(k.a, e->neigh.addr.b, 16);
         break;
     case NETLINK_EVENT_NEXTHOP: k.ifindex = (int)e->nexthop.id; break;
+    case NETLINK_EVENT_LABEL: k.ifindex = (int)prefix_label(&e->route.prefix); break;
     case NETLINK_EVENT_NETCONF:
         k.ifindex = e->netconf.ifindex;
         k.family = e->netconf.family;
@@ -518,8 +525,13 @@ static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     case NETLINK_EVENT_NEIGH: neigh_event(v, &e.neigh, e.del); break;
     case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
     case NETLINK_EVENT_RULE: rib_unfollowed_rule(v, &e.rule, e.del); break;
-    case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
-    case NETLINK_EVENT_MPLS: rib_unfollowed_mpls(v, &e.mpls, e.del); break;
+    case NETLINK_EVENT_NETCONF:
+        if (e.netconf.family == IP_LABEL)
+            rib_label_netconf(v, &e.netconf, e.del);
+        else
+            rib_event_netconf(v, &e.netconf);
+        break;
+    case NETLINK_EVENT_LABEL: rib_label_event(v, &e, is_row); break;
     case NETLINK_EVENT_MROUTE: rib_multicast_event(v, &e, is_row); break;
     case NETLINK_EVENT_GROUP: rib_multicast_group(v, &e.group, e.del); break;
     case NETLINK_EVENT_ROUTE:

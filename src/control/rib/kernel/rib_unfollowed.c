@@ -66,7 +66,6 @@ static const char *item_text(const struct item *i, char *buf, size_t n)
         snprintf(buf, n, "%s from %s", prefix_format(&i->prefix, prefix),
                  prefix_format(&i->source, source));
         break;
-    case UNFOLLOWED_MPLS: snprintf(buf, n, "label %u", i->number); break;
     default: snprintf(buf, n, "%s table %u", prefix_format(&i->prefix, prefix), i->number); break;
     }
     return buf;
@@ -98,7 +97,6 @@ static void forget_item(struct rib_vr *v, uint32_t key)
 static enum rib_stage stage_of(const struct item *i)
 {
     switch (i->kind) {
-    case UNFOLLOWED_MPLS: return RIB_STAGE_MPLS;
     case UNFOLLOWED_RULE: return i->family == IP6 ? RIB_STAGE_RULE6 : RIB_STAGE_RULE4;
     default: return i->family == IP6 ? RIB_STAGE_ROUTE6 : RIB_STAGE_ROUTE4;
     }
@@ -201,24 +199,10 @@ void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool 
         keep_item(v, &i);
 }
 
-// Labels are global to the namespace, including its VRFs: reported once.
-void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del)
-{
-    struct item i = {.kind = UNFOLLOWED_MPLS, .number = m->label};
-
-    v->has_mpls = true;
-    if (v->table != RIB_TABLE_MAIN)
-        return;
-    if (del)
-        forget_item(v, key_of(&i));
-    else
-        keep_item(v, &i);
-}
-
 // --- report ---
 
-static void add_example(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
-                const char *example)
+void rib_unfollowed_add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
+                        const char *example)
 {
     struct rib_unfollowed_of *of = &u->of[kind];
 
@@ -238,7 +222,7 @@ static void report_missing(struct rib_unfollowed *u, bool there, bool six, const
     snprintf(text, sizeof text,
              "IPv%u rule 'lookup %s' is missing: forwarding continues as if it were there",
              six ? 6 : 4, table);
-    add_example(u, UNFOLLOWED_RULE, 1, text);
+    rib_unfollowed_add(u, UNFOLLOWED_RULE, 1, text);
 }
 
 static void report_rules(struct rib_vr *v, struct rib_unfollowed *u)
@@ -269,9 +253,20 @@ static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
     return true;
 }
 
-static uint8_t encap_of(const struct rib_path *p)
+// Labels without a gateway, on a link with many hosts.
+static bool lacks_gateway(struct rib_path *p)
 {
-    return p->encap ? p->encap : p->object ? p->object->encap : 0;
+    const struct hop_set *s = rib_path_hops(p);
+
+    return s->n && s->hop[0].key.labels.n && !s->hop[0].key.gateway.family &&
+           s->id == nexthop_shared(NEXTHOP_UNREACHABLE);
+}
+
+static uint8_t encap_of(struct rib_path *p)
+{
+    return p->encap ? p->encap : p->object && p->object->encap ? p->object->encap
+           : lacks_gateway(p)                                    ? LWTUNNEL_ENCAP_MPLS
+                                                                 : 0;
 }
 
 // iproute2's name of an encapsulation type; NULL: unknown type, or the route only rewrites the
@@ -317,7 +312,9 @@ static enum rib_unfollowed_kind why_path(struct rib_vr *v, struct rib_path *p)
         return UNFOLLOWED_VRF;
     if (rib_path_hops(p)->lacks)
         return UNFOLLOWED_BUDGET;
-    return leaves_elsewhere(v, p) ? UNFOLLOWED_LINK : UNFOLLOWED_KIND_N;
+    if (leaves_elsewhere(v, p))
+        return UNFOLLOWED_LINK;
+    return lacks_gateway(p) ? UNFOLLOWED_ENCAP : UNFOLLOWED_KIND_N;
 }
 
 static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_kind kind,
@@ -355,7 +352,7 @@ static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
         if (kind == UNFOLLOWED_KIND_N)
             continue;
         path_text(v, p, kind, text);
-        add_example(u, kind, p->n_routes, text);
+        rib_unfollowed_add(u, kind, p->n_routes, text);
     }
 }
 
@@ -370,7 +367,7 @@ static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
     snprintf(text, sizeof text,
              "no VRF device has table %u: connected routes of its interfaces are in main",
              v->table);
-    add_example(u, UNFOLLOWED_DEVICE, 1, text);
+    rib_unfollowed_add(u, UNFOLLOWED_DEVICE, 1, text);
 }
 
 // Prefixes beyond the budget of routes.
@@ -382,7 +379,7 @@ static void report_budget(struct rib_vr *v, struct rib_unfollowed *u)
         if (!rib_budget_waiting(&v->rib[i]))
             continue;
         rib_budget_text(&v->rib[i], text, sizeof text);
-        add_example(u, UNFOLLOWED_BUDGET, rib_budget_waiting(&v->rib[i]), text);
+        rib_unfollowed_add(u, UNFOLLOWED_BUDGET, rib_budget_waiting(&v->rib[i]), text);
     }
 }
 
@@ -393,9 +390,10 @@ void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
 
     *u = (struct rib_unfollowed){0};
     rib_map_each (&v->unfollowed, i)
-        add_example(u, i->kind, 1, item_text(i, text, sizeof text));
+        rib_unfollowed_add(u, i->kind, 1, item_text(i, text, sizeof text));
     report_rules(v, u);
     report_paths(v, u);
     report_device(v, u);
     report_budget(v, u);
+    rib_label_report(v, u);
 }

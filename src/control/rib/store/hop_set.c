@@ -23,7 +23,9 @@
 #include "rib/neigh.h"
 #include "rib/nexthop_manager.h"
 #include "rib/vr.h"
+#include "table/iface.h"
 #include "table/nexthop_count.h"
+#include "table/tunnel.h"
 
 int hop_compare(const void *a, const void *b)
 {
@@ -34,6 +36,8 @@ int hop_compare(const void *a, const void *b)
         d = memcmp(x->gateway.b, y->gateway.b, 16);
     if (!d)
         d = (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
+    if (!d)
+        d = memcmp(&x->labels, &y->labels, sizeof x->labels);
     return d ? d : x->weight - y->weight;
 }
 
@@ -53,15 +57,92 @@ bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop)
     return l && rib_link_is_alive(l);
 }
 
-uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
+// Virtual router that looks a packet up after its label is off, as Linux's VRF and loopback devices
+// do; NULL: none.
+static const struct rib_vr *entered_vr(const struct rib_vr *v, const struct rib_link *l)
+{
+    uint32_t table = l->told.kind == NETLINK_LINK_VRF ? l->told.vrf_table
+                     : !strcmp(l->name, "lo")         ? RIB_TABLE_MAIN
+                                                      : 0;
+
+    if (!table || !l->up)
+        return NULL;
+    rib_vr_each (other)
+        if (other->table == table && (other == v || rib_vr_shares(v, other)))
+            return other;
+    return NULL;
+}
+
+static uint32_t mac_nexthop(struct hop *h, const struct rib_link *l)
+{
+    if (h->by_mac && nexthop_word_iface(nexthop_word(nexthop_get(h->by_mac))) != l->via) {
+        nexthop_put(h->by_mac);
+        h->by_mac = 0;
+    }
+    if (!h->by_mac && l->via && (h->by_mac = nexthop_make(NEXTHOP_HOLD, l->via)))
+        nexthop_set_adjacency(h->by_mac, l->via, h->key.gateway.b);
+    return h->by_mac;
+}
+
+// Labels need a neighbor that knows them: not all hosts of a link, nor the default gateway during a
+// detour.
+static uint32_t labels_via(struct hop *h, const struct rib_link *l)
+{
+    if (h->key.gateway.family == NETLINK_VIA_MAC)
+        return mac_nexthop(h, l);
+    if (!l->via)
+        return 0;
+    if (!h->neigh)
+        return tunnel_is_point_to_point(iface_get(l->via)) ? l->glean : 0;
+    bool detours = !rib_link_is_alive(l) &&
+                   __atomic_load_n(&iface_get(l->via)->policy.fast_reroute, __ATOMIC_RELAXED);
+    return detours ? 0 : h->neigh->nexthop;
+}
+
+static bool has_labels(const struct netlink_hop *h)
+{
+    return h->labels.n || h->labels.swaps;
+}
+
+static uint32_t labels_nexthop(struct rib_vr *v, struct hop *h, const struct rib_link *l)
+{
+    const struct label_stack *s = &h->key.labels;
+    const struct rib_vr *entered = s->swaps && !s->n ? entered_vr(v, l) : NULL;
+    struct nexthop_encap e = {.via = entered ? 0 : labels_via(h, l),
+                              .vr = entered ? entered->id : v->id,
+                              .n = s->n,
+                              .ttl = s->ttl,
+                              .flags = s->ttl_mode == LABEL_TTL_UNIFORM ? NEXTHOP_ENCAP_UNIFORM
+                                       : s->ttl_mode == LABEL_TTL_PIPE  ? NEXTHOP_ENCAP_PIPE
+                                                                        : 0};
+
+    for (unsigned i = 0; i < s->n; i++)
+        e.label[i] = s->label[i] << 12;
+    uint32_t id = e.via || entered ? nexthop_encap(v, &e) : 0;
+    nexthop_hold(id);
+    nexthop_put(h->encap);
+    h->encap = id;
+    return id;
+}
+
+uint32_t hop_nexthop(struct rib_vr *v, struct hop *h)
 {
     const struct rib_link *l = rib_link_find(v, h->key.ifindex);
 
+    if (l && l->of_other)
+        nexthop_cross_begin();
+    if (l && has_labels(&h->key))
+        return labels_nexthop(v, h, l);
     if (!l || !l->via)
         return 0;
-    if (l->of_other)
-        nexthop_cross_begin();
     return h->neigh ? h->neigh->nexthop : l->glean;
+}
+
+// Did the budget refuse the next hop?
+static bool hop_lacks_nexthop(const struct rib_vr *v, const struct hop *h)
+{
+    return h->neigh && (neigh_lacks_nexthop(h->neigh) ||
+                        (h->neigh->nexthop && has_labels(&h->key) && v->lacks_nexthops));
 }
 
 static bool set_id(struct rib_vr *v, struct hop_set *s, uint32_t id, bool group)
@@ -90,7 +171,7 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
     s->lacks = false;
     for (unsigned i = 0; i < s->n; i++) {
         id = hop_nexthop(v, &s->hop[i]);
-        s->lacks |= !id && s->hop[i].neigh && neigh_lacks_nexthop(s->hop[i].neigh);
+        s->lacks |= !id && hop_lacks_nexthop(v, &s->hop[i]);
         ours += id != 0;
         if (!id || s->hop[i].lost || !hop_is_alive(v, &s->hop[i].key))
             continue;
@@ -138,7 +219,7 @@ static bool resolve_id(struct rib_vr *v, struct hop_set *s)
     if (s->many)
         return resolve_group(v, s);
     id = s->n ? hop_nexthop(v, &s->hop[0]) : 0;
-    s->lacks = !id && s->n && s->hop[0].neigh && neigh_lacks_nexthop(s->hop[0].neigh);
+    s->lacks = !id && s->n && hop_lacks_nexthop(v, &s->hop[0]);
     return set_id(v, s, id ? id : nexthop_shared(NEXTHOP_UNREACHABLE), false);
 }
 
@@ -162,6 +243,16 @@ static void count_legs(struct rib_vr *v, const struct hop *hop, unsigned n, unsi
     }
 }
 
+static void free_hops(struct hop *hop, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        neigh_put(hop[i].neigh);
+        nexthop_put(hop[i].encap);
+        nexthop_put(hop[i].by_mac);
+    }
+    free(hop);
+}
+
 bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop *hop, unsigned n,
                   bool many)
 {
@@ -177,15 +268,13 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
         s->hop[i].key = hop[i];
         s->hop[i].lost =
             hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // dead, but not due to its link
-        if (hop[i].gateway.family)
+        if (hop[i].gateway.family == IP4 || hop[i].gateway.family == IP6)
             s->hop[i].neigh = neigh_get(v, hop[i].ifindex, &hop[i].gateway);
     }
     count_legs(v, s->hop, n, 1);
     count_legs(v, old, n_old, -1u);
     changed = hop_set_resolve(v, s);
-    for (unsigned i = 0; i < n_old; i++) // after the group has released them
-        neigh_put(old[i].neigh);
-    free(old);
+    free_hops(old, n_old); // after the group has released them
     return changed;
 }
 
@@ -193,9 +282,7 @@ void hop_set_clear(struct rib_vr *v, struct hop_set *s)
 {
     set_id(v, s, 0, false);
     count_legs(v, s->hop, s->n, -1u);
-    for (unsigned i = 0; i < s->n; i++)
-        neigh_put(s->hop[i].neigh);
-    free(s->hop);
+    free_hops(s->hop, s->n);
     *s = (struct hop_set){0};
 }
 

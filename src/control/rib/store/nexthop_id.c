@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_id.c - counted next-hop ids, shared ids, and aliases
+// nexthop_id.c - counted next-hop ids, shared ids, aliases and ENCAPs
 //
 // holders[] counts the references to each id. nexthop_put() of the last reference only lists the id
 // as unused; nexthop_free_unused() frees it after the FIB commit, unless it has a holder again. An
-// alias holds its target, its counter and the next hops of the other candidates. Equal aliases
-// share one id, found by hash.
+// alias holds its target, its counter and the next hops of the other candidates; an ENCAP holds the
+// next hop behind its labels. Equal ones share one id, found by hash.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,34 +100,82 @@ void nexthop_put(uint32_t id)
     *vec_push(&unused) = id;
 }
 
-// --- aliases: one for each content ---
+// --- aliases and ENCAPs: one for each content ---
 
-#define ALIAS_HEADS 4096u
-static uint16_t alias_head[ALIAS_HEADS], alias_next[NEXTHOP_MAX];
+#define CONTENT_HEADS 16384u
+static uint16_t content_head[CONTENT_HEADS], content_next[NEXTHOP_MAX];
 
 static uint16_t *alias_list(const struct nexthop_alias *a)
 {
     uint64_t own = (uint64_t)a->target << 33 | (uint64_t)a->mtu << 17 | (uint64_t)a->counter << 1 |
                    a->is_default;
 
-    return &alias_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % ALIAS_HEADS];
+    return &content_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % CONTENT_HEADS];
 }
 
-static bool alias_same(const struct nexthop_alias *a, const struct nexthop_alias *b)
+static uint16_t *encap_list(const struct nexthop_encap *e)
 {
-    return a->target == b->target && a->counter == b->counter && a->mtu == b->mtu &&
-           a->is_default == b->is_default && a->n == b->n &&
-           !memcmp(a->other, b->other, a->n * sizeof *a->other);
+    uint64_t own = (uint64_t)e->via << 32 | (uint64_t)e->vr << 16 | (uint64_t)e->flags << 8 |
+                   e->ttl;
+
+    return &content_head[hash_bytes(e->label, e->n * sizeof *e->label, own) % CONTENT_HEADS];
+}
+
+static uint16_t *content_list(uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? alias_list(&nh->alias)
+                                                                : encap_list(&nh->encap);
+}
+
+static bool alias_same(uint32_t id, const void *content)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    const struct nexthop_alias *a = &nh->alias, *b = content;
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS && a->target == b->target &&
+           a->counter == b->counter && a->mtu == b->mtu && a->is_default == b->is_default &&
+           a->n == b->n && !memcmp(a->other, b->other, a->n * sizeof *a->other);
+}
+
+static bool encap_same(uint32_t id, const void *content)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    const struct nexthop_encap *a = &nh->encap, *b = content;
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ENCAP && a->via == b->via &&
+           a->vr == b->vr && a->flags == b->flags && a->ttl == b->ttl && a->n == b->n &&
+           !memcmp(a->label, b->label, a->n * sizeof *a->label);
+}
+
+static uint32_t content_find(const uint16_t *list, bool (*same)(uint32_t id, const void *content),
+                             const void *content)
+{
+    uint32_t id = *list;
+
+    while (id && !same(id, content))
+        id = content_next[id];
+    return id;
+}
+
+// Freed after the next commit unless it has a holder by then.
+static void content_add(uint16_t *list, uint32_t id)
+{
+    content_next[id] = *list;
+    *list = (uint16_t)id;
+    holders[id] = 1;
+    nexthop_put(id);
 }
 
 uint32_t nexthop_alias(const struct nexthop_alias *a)
 {
     uint16_t *list = alias_list(a);
+    uint32_t id = content_find(list, alias_same, a);
 
-    for (uint32_t id = *list; id; id = alias_next[id])
-        if (alias_same(&nexthop_get(id)->alias, a))
-            return id;
-    uint32_t id = nexthop_alias_new(a);
+    if (id)
+        return id;
+    id = nexthop_alias_new(a);
     if (!id) {
         log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
         return a->target;
@@ -136,36 +184,63 @@ uint32_t nexthop_alias(const struct nexthop_alias *a)
     prefix_count_hold(a->counter);
     for (unsigned i = 0; i < a->n; i++)
         nexthop_hold(a->other[i]);
-    alias_next[id] = *list;
-    *list = (uint16_t)id;
-    holders[id] = 1;
-    nexthop_put(id); // freed after the next commit unless a prefix holds it by then
+    content_add(list, id);
     return id;
 }
 
-static void nexthop_alias_gone(uint32_t id)
+uint32_t nexthop_encap(struct rib_vr *v, const struct nexthop_encap *e)
 {
-    const struct nexthop_alias *a = &nexthop_get(id)->alias;
-    uint16_t *list = alias_list(a);
+    static bool full;
+    uint16_t *list = encap_list(e);
+    uint32_t id = content_find(list, encap_same, e);
+
+    if (id || (e->via && !nexthop_has_room(v)))
+        return id;
+    id = nexthop_encap_new(e);
+    if (!id && !full) // once: labels come by the thousand
+        log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
+    full = !id;
+    if (!id)
+        return 0;
+    nexthop_hold(e->via);
+    v->n_nexthops += e->via != 0;
+    content_add(list, id);
+    return id;
+}
+
+// Releases what the alias or ENCAP names.
+static void content_gone(uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    uint16_t *list = content_list(id);
+    struct rib_vr *v;
 
     while (*list != id)
-        list = &alias_next[*list];
-    *list = alias_next[id];
-    nexthop_put(a->target);
-    prefix_count_put(a->counter);
-    for (unsigned i = 0; i < a->n; i++)
-        nexthop_put(a->other[i]);
+        list = &content_next[*list];
+    *list = content_next[id];
+    if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ENCAP) {
+        nexthop_put(nh->encap.via);
+        v = nh->encap.via ? rib_vr_find(nh->encap.vr) : NULL;
+        if (v)
+            v->n_nexthops--;
+        return;
+    }
+    nexthop_put(nh->alias.target);
+    prefix_count_put(nh->alias.counter);
+    for (unsigned i = 0; i < nh->alias.n; i++)
+        nexthop_put(nh->alias.other[i]);
 }
 
 void nexthop_free_unused(void)
 {
-    for (size_t i = 0; i < unused.n; i++) { // an alias releases other ids, which join the list
+    for (size_t i = 0; i < unused.n; i++) { // some release other ids, which join the list
         uint32_t id = unused.item[i];
         is_unused[id] = false;
         if (holders[id])
             continue;
-        if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_ALIAS)
-            nexthop_alias_gone(id);
+        enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(id)));
+        if (kind == NEXTHOP_ALIAS || kind == NEXTHOP_ENCAP)
+            content_gone(id);
         journal_forget(id);
         nexthop_free(id);
     }
@@ -181,6 +256,7 @@ bool nexthop_leads_on(uint32_t id)
 {
     switch (nexthop_word_kind(nexthop_word(nexthop_get(id)))) {
     case NEXTHOP_ADJACENCY:
+    case NEXTHOP_ENCAP:
     case NEXTHOP_GROUP:
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:

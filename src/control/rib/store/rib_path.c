@@ -36,6 +36,8 @@ static uint64_t path_hash(const struct rib_path *p)
         h = hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0,
                        h ^ ((uint64_t)hop->ifindex << 32 | (uint64_t)hop->weight << 8 |
                             (uint64_t)hop->onlink));
+        if (hop->labels.n)
+            h = hash_bytes(&hop->labels, sizeof hop->labels, h);
     }
     return h;
 }

@@ -62,6 +62,7 @@ void rib_link_rehop(struct rib_vr *v, int ifindex)
         if (p && (!ifindex || hop_set_uses(&p->own, ifindex)) && hop_set_resolve(v, &p->own))
             rib_path_dirty(v, p);
     }
+    rib_label_rehop(v, ifindex);
 }
 
 // --- budgets: eviction and admission ---
