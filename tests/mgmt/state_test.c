@@ -232,6 +232,8 @@ served_test(each_part_of_state_can_be_asked_for)
                                         "ledger",
                                         "vr",
                                         "vr=default",
+                                        "label",
+                                        "label=default,101",
                                         "neighbor",
                                         "neighbor=default,p0,10.0.0.1",
                                         "nexthop",

@@ -56,6 +56,7 @@ static bool has_no_unit(const char *name)
                                         "system-priority",
                                         "weight",
                                         "cpu-weight",
+                                        "labels",
                                         "nexthops",
                                         "neighbors",
                                         "rules",

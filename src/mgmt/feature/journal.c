@@ -76,6 +76,7 @@ static const struct feature_config journal_config = {
 static const struct column hop_columns[] = {
     COLUMN(struct journal_leg, iface, "interface", .any = true),
     COLUMN(struct journal_leg, gateway, "gateway", .any = true),
+    COLUMN(struct journal_leg, labels, "labels"),
     COLUMN(struct journal_leg, weight, "weight"),
     {0}};
 
@@ -483,10 +484,14 @@ static json_t *save_nexthop(const struct journal_nexthop *w)
 
     for (unsigned i = 0; i < w->n_legs; i++) {
         const struct journal_leg *l = &w->leg[i];
-        json_array_append_new(legs, json_pack("[s, s, i]", l->iface,
+        json_t *labels = json_array();
+
+        for (unsigned k = 0; k < l->labels.n; k++)
+            json_array_append_new(labels, json_integer(l->labels.label[k]));
+        json_array_append_new(legs, json_pack("[s, s, i, o]", l->iface,
                                               l->gateway.family ? ip_format(&l->gateway, gateway)
                                                                 : "",
-                                              (int)l->weight));
+                                              (int)l->weight, labels));
     }
     json_object_set_new(o, "leg", legs);
     return o;
@@ -520,11 +525,15 @@ static bool read_leg(const json_t *saved, struct journal_leg *l)
     const char *iface = json_string_value(json_array_get(saved, 0)),
                *gateway = json_string_value(json_array_get(saved, 1));
     json_int_t weight = json_integer_value(json_array_get(saved, 2));
+    const json_t *labels = json_array_get(saved, 3); // an older version had none
 
     *l = (struct journal_leg){.weight = (uint16_t)weight};
     if (!iface || strlen(iface) >= sizeof l->iface || !gateway || weight < 0 ||
-        weight > UINT16_MAX)
+        weight > UINT16_MAX || json_array_size(labels) > LABEL_STACK_MAX)
         return false;
+    l->labels.n = (uint8_t)json_array_size(labels);
+    for (unsigned i = 0; i < l->labels.n; i++)
+        l->labels.label[i] = (uint32_t)json_integer_value(json_array_get(labels, i)) & 0xfffff;
     snprintf(l->iface, sizeof l->iface, "%s", iface);
     return !*gateway || !ip_parse(gateway, &l->gateway);
 }

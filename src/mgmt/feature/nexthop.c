@@ -20,10 +20,13 @@ static const struct column member_columns[] = {
     COLUMN(struct nexthop_leg, nexthop, "nexthop"),
     COLUMN(struct nexthop_leg, iface, "interface", .any = true),
     COLUMN(struct nexthop_leg, gateway, "gateway", .any = true),
+    COLUMN(struct nexthop_leg, labels, "labels"),
     COLUMN(struct nexthop_leg, weight, "weight"),
     COLUMN(struct nexthop_leg, buckets, "buckets"),
     COLUMN(struct nexthop_leg, alive, "alive"),
     {0}};
+static const struct column label_columns[] = {
+    COLUMN(struct nexthop_row, labels, "labels"), {0}};
 static const struct column sent_columns[] = {
     COUNTER(struct nexthop_row, sent_packets, "sent-packets", "packets",
             "Packets sent to the next hop."),
@@ -56,6 +59,7 @@ static void write_nexthop_state(struct jwrite *j, const struct nexthop_row *r,
         jwrite_int(j, "mtu", r->mtu);
     }
     jwrite_ip_any(j, "gateway", &r->gateway);
+    columns_write(j, label_columns, r);
     if (r->kind == NEXTHOP_ADJACENCY)
         jwrite_mac(j, "mac", r->mac);
     jwrite_int(j, "references", r->holders);

@@ -50,6 +50,7 @@ static int route_type_number(const char *name)
 static const struct column hop_columns[] = {
     COLUMN(struct rib_hop, iface, "interface", .any = true),
     COLUMN(struct rib_hop, gateway, "gateway", .any = true),
+    COLUMN(struct rib_hop, labels, "labels"),
     COLUMN(struct rib_hop, weight, "weight"),
     COLUMN(struct rib_hop, resolved, "resolved"),
     COLUMN(struct rib_hop, alive, "alive"),

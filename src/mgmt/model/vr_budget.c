@@ -246,6 +246,7 @@ struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
     used.of[VR_BUDGET_TUNNELS] = interfaces.n_tunnels[vr];
     used.of[VR_BUDGET_IPV4_ROUTES] = r->budget.routes[0];
     used.of[VR_BUDGET_IPV6_ROUTES] = r->budget.routes[1];
+    used.of[VR_BUDGET_LABELS] = r->budget.labels;
     used.of[VR_BUDGET_NEXTHOPS] = r->budget.nexthops;
     used.of[VR_BUDGET_NEIGHBORS] = r->budget.neighbors;
     used.of[VR_BUDGET_MEMORY] = r->budget.memory;
@@ -259,6 +260,8 @@ static void write_refused(struct jwrite *j, unsigned kind, const struct rib_budg
 {
     if (kind == VR_BUDGET_IPV4_ROUTES || kind == VR_BUDGET_IPV6_ROUTES)
         jwrite_u64(j, "waiting", b->waiting[kind - VR_BUDGET_IPV4_ROUTES]);
+    else if (kind == VR_BUDGET_LABELS)
+        jwrite_u64(j, "refused", b->refused_labels);
     else if (kind == VR_BUDGET_NEIGHBORS)
         jwrite_u64(j, "refused", b->refused_neighbors);
 }

@@ -146,6 +146,7 @@ static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
     struct jwrite *j = t->j;
+    struct label_stack labels;
 
     jwrite_begin(j, "lookup", '{');
     jwrite_ip(j, "destination", &l->dst);
@@ -167,6 +168,8 @@ static void write_lookup(const struct telling *t, unsigned i)
     }
     jwrite_int(j, "nexthop", l->nexthop);
     jwrite_string(j, "kind", nexthop_kind_name(l->kind));
+    rib_encap_labels(l->nexthop, &labels);
+    jwrite_labels(j, "labels", &labels);
     write_iface(j, "interface", l->iface);
     if (l->mtu)
         jwrite_int(j, "mtu", l->mtu);
@@ -353,7 +356,16 @@ static void write_steps(struct telling *t)
 static bool is_neighbor(const struct packet_trace_lookup *l)
 {
     return l->asked &&
-           (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD || l->kind == NEXTHOP_FAILED);
+           (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD ||
+            l->kind == NEXTHOP_FAILED || l->kind == NEXTHOP_ENCAP);
+}
+
+// Next hop of the neighbor, behind the labels.
+static uint32_t neighbor_of(const struct packet_trace_lookup *l)
+{
+    const struct nexthop *nh = nexthop_get(l->nexthop);
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ENCAP ? nh->encap.via : l->nexthop;
 }
 
 static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
@@ -362,7 +374,7 @@ static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
 
     for (unsigned i = 0; i < t->p->n_steps; i++)
         for (unsigned k = 0; k < n && is_neighbor(&t->p->step[i].lookup); k++)
-            if (row[k].nexthop == t->p->step[i].lookup.nexthop)
+            if (row[k].nexthop == neighbor_of(&t->p->step[i].lookup))
                 t->neigh[i] = row[k];
     write_steps(t);
 }

@@ -77,6 +77,7 @@ static void write_other(struct jwrite *j, const struct column *c, const void *ro
     switch ((enum column_kind)c->kind) {
     case COLUMN_MAC: jwrite_mac(j, c->name, member_of(c, row)); break;
     case COLUMN_IP: (c->any ? jwrite_ip_any : jwrite_ip)(j, c->name, member_of(c, row)); break;
+    case COLUMN_LABELS: jwrite_labels(j, c->name, member_of(c, row)); break;
     case COLUMN_PREFIX: jwrite_prefix(j, c->name, member_of(c, row)); break;
     default: (c->any ? jwrite_string_any : jwrite_string)(j, c->name, string_of(c, row));
     }
@@ -211,7 +212,7 @@ static bool restore_text(const struct column *c, void *at, const char *text)
     if (c->kind == COLUMN_IP)
         return !*text || !ip_parse(text, at);
     if (c->kind == COLUMN_PREFIX)
-        return !*text || !prefix_parse(text, at, false);
+        return !*text || !prefix_parse_any(text, at);
     bug_on(c->kind != COLUMN_CHARS);
     return snprintf(at, c->size, "%s", text) < (int)c->size;
 }

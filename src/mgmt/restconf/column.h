@@ -20,6 +20,7 @@
 
 #include "base/ip.h"
 #include "base/jwrite.h"
+#include "base/label_stack.h"
 #include "restconf/metric.h"
 
 enum column_kind { // type of the member, and its text in JSON
@@ -35,6 +36,7 @@ enum column_kind { // type of the member, and its text in JSON
     COLUMN_MAC,    // uint8_t[6]
     COLUMN_IP,
     COLUMN_PREFIX,
+    COLUMN_LABELS, // written only
 };
 
 struct column {
@@ -72,7 +74,8 @@ struct column {
         uint8_t *: COLUMN_MAC,                                                                     \
         const uint8_t *: COLUMN_MAC,                                                               \
         struct ip_addr: COLUMN_IP,                                                                 \
-        struct prefix: COLUMN_PREFIX)
+        struct prefix: COLUMN_PREFIX,                                                              \
+        struct label_stack: COLUMN_LABELS)
 
 // A value without a metric; `…`: more of struct column, as ".any = true".
 #define COLUMN(row, member, leaf, ...)                                                             \

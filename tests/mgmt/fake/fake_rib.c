@@ -159,6 +159,34 @@ int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, 
     return ask(answer_nexthops, done, ctx);
 }
 
+static void answer_labels(struct question *q)
+{
+    void (*done)(void *ctx, const struct label_row *row, unsigned n, const struct rib_hop *hop) =
+        q->done;
+    struct label_row row[2] = {
+        {.label = 100, .protocol = 186, .active = true, .nexthop = 7, .kind = "encap", .n_hops = 1},
+        {.label = 101, .first_hop = 1, .n_hops = 1}};
+    struct rib_hop hop[2] = {
+        {.iface = "p0", .labels = {.n = 2, .label = {200, 300}}, .weight = 1, .resolved = true},
+        {.iface = "eth9", .has_mac = true, .mac = {2, 0, 0, 0, 0, 9}, .weight = 1}};
+
+    bug_on(ip_parse("10.0.0.1", &hop[0].gateway));
+    done(q->ctx, row, 2, hop);
+}
+
+int rib_manager_labels(int vr, uint32_t label,
+                       void (*done)(void *ctx, const struct label_row *row, unsigned n,
+                                    const struct rib_hop *hop),
+                       void *ctx)
+{
+    return ask(answer_labels, done, ctx);
+}
+
+void rib_encap_labels(uint32_t nexthop, struct label_stack *s)
+{
+    *s = (struct label_stack){0};
+}
+
 static void answer_counted(struct question *q)
 {
     void (*done)(void *ctx, const struct counted_row *row, unsigned n) = q->done;
