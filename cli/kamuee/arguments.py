@@ -113,6 +113,7 @@ ARGUMENTS = {
     "SUBJECT": Argument("subject of the alarm, as in 'show alarm'; quote it if it contains blanks", is_word),
     "ADDRESS": Argument("an address: 192.0.2.1 or 2001:db8::1", is_address),
     "ID": Argument("the ID of a next hop, as in 'show ipv4 route PREFIX'", str.isdecimal),
+    "MPLSLABEL": Argument("an MPLS label: 16 to 1048575", number(16, 1048575)),
     "PROTOCOL": Argument("routing protocol: a name or a number", is_word, values=PROTOCOLS),
     "TYPE": Argument("kind of route", is_word, values=TYPES),
     "SOURCE": Argument("source address", is_address),

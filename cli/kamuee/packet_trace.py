@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from kamuee import frames
+from kamuee.render import labels
 
 INDENT, NAME = 2, 12
 KINDS = {"plain": "plain", "odd": "odd: needs further checks",
@@ -117,6 +118,8 @@ def hop(found: dict) -> Iterator[str]:
                + (f" ({found['mtu']} on the interface)" if "mtu" in found else ""))
     elif "mtu" in found:
         yield f"MTU {found['mtu']}"
+    if "labels" in found:
+        yield f"encap mpls {labels(found['labels'])}"
     if "neighbor" in found:
         mac = f" {found['neighbor-mac']}" if "neighbor-mac" in found else ""
         yield f"neighbor {found['neighbor']}{mac} ({found['neighbor-status']})"

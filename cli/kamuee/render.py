@@ -124,6 +124,11 @@ def percent(part: float, whole: float) -> Cell:
     return f"{100 * part / whole:.1f}%" if whole > 0 else None
 
 
+def labels(stack: Iterable[int]) -> str:
+    """An MPLS label stack, as iproute2 writes it."""
+    return "/".join(map(str, stack))
+
+
 def yes_no(flag: bool | None) -> Cell:
     return None if flag is None else "yes" if flag else "no"
 

@@ -16,7 +16,7 @@ import schema  # noqa: E402
 # Shapes that are a list or container of the schema: of the state, or of an operation's output.
 FROM_SCHEMA = {
     "port": "state/port", "lag": "state/lag", "queue": "state/queue", "port-history": "state/port-history", "interface": "state/interface",
-    "route": "state/routes/route", "mroute": "state/multicast/route", "neighbor": "state/neighbor",
+    "route": "state/routes/route", "mroute": "state/multicast/route", "label": "state/label", "neighbor": "state/neighbor",
     "nexthop": "state/nexthop", "thread": "state/thread", "punt": "state/punt", "icmp": "state/icmp",
     "ledger": "state/ledger", "ledger-vr": "state/vr/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
     "acl-redirect": "state/acl-redirect", "address-set": "state/address-set",

@@ -100,6 +100,7 @@ VR = (
     Leaf("", right("IPv6"), "IPv6 prefixes", prefixes("ipv6")),
     Leaf("nexthops", right("Next hops"), "next hops", count),
     Leaf("neighbors", right("Neighbors"), label=True, show=count),
+    Leaf("mpls-labels", label="MPLS labels", show=count),
     Leaf("held", label="packets held", show=count),
     Leaf("rib-bytes", label="RIB memory", show=iec),
     Leaf("", label="FIB memory", show=fib_memory),

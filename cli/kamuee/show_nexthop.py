@@ -8,7 +8,7 @@ from kamuee.context import Context
 from kamuee.errors import DaemonError
 from kamuee.grammar import Match
 from kamuee.leaf import Leaf, details, listing, table
-from kamuee.render import Column, count, percent, right, si, yes_no
+from kamuee.render import Column, count, labels, percent, right, si, yes_no
 
 
 def gateway(entry: dict) -> str | None:
@@ -21,6 +21,7 @@ NEXTHOP = (  # in the order of the details
     Leaf("kind", Column("Kind"), label=True, at=1),
     Leaf("", Column("Gateway", spill=True), show=gateway, at=2),
     Leaf("gateway", label=True),
+    Leaf("labels", Column("Labels", wide=True), label=True, show=labels, at=8),
     Leaf("interface", Column("Interface"), label=True, at=3),
     Leaf("vr", Column("VR"), "virtual router", at=4),
     Leaf("mac", Column("MAC", wide=True), "MAC", at=7),
@@ -42,6 +43,7 @@ MEMBER = (  # with its packets and its share
     Leaf("nexthop", right("ID")),
     Leaf("gateway", Column("Gateway", spill=True)),
     Leaf("interface", Column("Interface")),
+    Leaf("labels", Column("Labels", wide=True), show=labels),
     Leaf("weight", right("Weight")),
     Leaf("buckets", right("Buckets"), show=count),
     Leaf("packets", right("Packets"), show=si),

@@ -118,6 +118,8 @@ def way(hop: dict, marks: bool = True) -> str:
     gateway, interface = hop.get("gateway"), hop.get("interface")
     parts = [f"via {gateway}" if gateway else "",
              f"{interface} (not an interface of kamueed)" if hop.get("foreign") else interface or ""]
+    if "labels" in hop:
+        parts.append(f"encap mpls {render.labels(hop['labels'])}")
     if hop.get("weight", 1) > 1:
         parts.append(f"weight {hop['weight']}")
     waits = gateway and hop.get("resolved") is False and not hop.get("foreign")

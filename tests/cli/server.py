@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 STATE = "/restconf/data/kamuee:state/"
 OPERATIONS = "/restconf/operations/kamuee:"
 LIST_KEYS = {"port-history": ("name",), "port": ["name"], "interface": ["name"], "thread": ["name"], "drop": ["name"], "vr": ["name"],
-             "neighbor": ["vr", "interface", "address"], "nexthop": ["id"], "audit": ["vr"], "queue": ["port"], "acl": ["name"], "address-set": ["name"],
+             "neighbor": ["vr", "interface", "address"], "label": ["vr", "label"],
+             "nexthop": ["id"], "audit": ["vr"], "queue": ["port"], "acl": ["name"], "address-set": ["name"],
              "capture": ["id"]}
 
 

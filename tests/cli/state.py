@@ -164,6 +164,16 @@ def state():
              "status": "reachable", "nexthop": 7, "held": 0, "gateway": True, "in-use": True},
             {"vr": "red", "interface": "v40", "address": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff",
              "status": "incomplete", "nexthop": 8, "held": 3, "gateway": False, "in-use": True}],
+        "label": [
+            {"vr": "default", "label": 100, "protocol": "ldp", "active": True, "nexthop": 11, "kind": "encap", "hop": [
+                {"interface": "p0", "gateway": "192.0.2.2", "labels": [200, 300], "weight": 1, "resolved": True, "alive": True}]},
+            {"vr": "default", "label": 101, "protocol": "ldp", "active": True, "nexthop": 12, "kind": "group", "hop": [
+                {"interface": "p0", "gateway": "192.0.2.2", "labels": [201], "weight": 1, "resolved": True, "alive": True},
+                {"interface": "p1", "gateway": "fe80::a8bb:ccff:fedd:eeff", "weight": 1, "resolved": True, "alive": False}]},
+            {"vr": "default", "label": 1048575, "protocol": "bgp", "active": True, "nexthop": 13, "kind": "encap", "hop": [
+                {"interface": "vrf-red", "weight": 1, "resolved": True, "alive": True}]},
+            {"vr": "red", "label": 102, "protocol": "static", "active": False, "hop": [
+                {"interface": "eth0", "mac": "02:00:00:00:00:09", "weight": 1, "resolved": False, "alive": True}]}],
         "nexthop": [
             {"id": 1, "kind": "local", "references": 8, "in-use": False, "packets": "0"},
             {"id": 7, "kind": "adjacency", "vr": "default", "interface": "p0", "mtu": 1500, "gateway": "192.0.2.2",

@@ -18,6 +18,7 @@ EXAMPLES = {
     "route": ("show ipv4 route", "show ipv6 route", "show ipv4 route 10.0.0.0/8", "show ipv4 route protocol bgp"),
     "route-summary": ("show ipv4 route summary", "show ipv6 route summary vr red"),
     "mroute": ("show ipv4 mroute", "show ipv6 mroute vr default"),
+    "label": ("show mpls table", "show mpls table label 100", "show mpls table vr red"),
     "neighbor": ("show neighbor", "show neighbor vr red"),
     "counted-prefix": ("show route counters", "show route counters vr red"),
     "nexthop": ("show nexthop", "show nexthop 7", "show nexthop-group", "show nexthop-group 9"),

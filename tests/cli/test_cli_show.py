@@ -14,6 +14,7 @@ COMMANDS = (
     "show interface", "show interface -w", "show interface v40", "show interface statistics",
     "show ipv4 route", "show ipv6 route", "show ipv4 route summary", "show ipv6 route summary vr red",
     "show route counters", "show route counters vr red", "show ipv4 mroute", "show ipv6 mroute", "show ipv6 mroute vr red",
+    "show mpls table", "show mpls table label 101", "show mpls table vr red",
     "show neighbor", "show neighbor -w", "show neighbor vr red", "show nexthop", "show nexthop -w",
     "show nexthop 7", "show nexthop-group", "show nexthop-group 9", "show thread", "show thread statistics",
     "show thread stages", "show thread stages -w", "show thread queues",
