@@ -121,7 +121,7 @@ def fate(lab, target: str, vr: str) -> str:
     client = measure.client(lab["r"])
     found = client.call("lookup", vr=vr, address=[target])["result"][0]
     words = [found["kind"]]
-    if found["kind"] in ("adjacency", "hold", "glean", "broadcast"):
+    if found["kind"] in ("adjacency", "hold", "glean", "broadcast", "encap"):
         words += [found["interface"], found.get("gateway", "")]
     if "prefix" in found:
         family = "ipv6" if ":" in target else "ipv4"
@@ -171,7 +171,7 @@ def test_the_router_does_what_the_row_says(lab, do, row):
     assert answer["diverged"] == 0
     if row.outcome.startswith("not followed"):
         assert answer["not-followed"] >= 1 and said[row.kind]["routes"] == 1 and said[row.kind]["effect"]
-        assert row.kind in ("encapsulation", "device", "throw") or "rule of the start" in row.attribute or warned(lab, row.kind)
+        assert row.kind in ("encapsulation", "mpls", "device", "throw") or "rule of the start" in row.attribute or warned(lab, row.kind)
     else:
         assert answer["not-followed"] == 0
         assert set(said) == ({row.kind} if row.kind else set())
