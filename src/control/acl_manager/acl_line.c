@@ -308,10 +308,20 @@ static bool read_police(struct parse *p)
 {
     uint64_t v;
 
+    p->more.extra |= ACL_POLICE;
+    if (next_is(p, "packets") || next_is(p, "with")) {
+        bool with = next_is(p, "with");
+
+        p->i++;
+        if (!next_number(p, with ? "the number of a rule" : "a rate in packets per second", 1,
+                         with ? 4294967294u : 1000000000, with ? "" : " (packets/s)", &v))
+            return false;
+        *(with ? &p->more.police_with : &p->more.police_packets) = (uint32_t)v;
+        return true;
+    }
     if (!next_number(p, "a rate in kbit/s", 1, 400000000, " (kbit/s)", &v))
         return false;
     p->more.police_kbps = (uint32_t)v;
-    p->more.extra |= ACL_POLICE;
     if (!next_is(p, "burst"))
         return true;
     p->i++;

@@ -28,6 +28,8 @@ struct acl_more {  // options that few rules have
     uint8_t class; // 0-7
     uint16_t log_every;
     uint32_t police_kbps, police_burst_kib; // burst 0 = from the rate
+    uint32_t police_packets;                // per second, instead of police_kbps; 0 = none
+    uint32_t police_with; // number of the rule whose policer it shares, instead of both; 0 = none
     struct ip_addr redirect;                // family 0 = none
     char mirror[ACL_NAME_MAX];              // name of a session, "" = none
     char description[ACL_DESCRIPTION_MAX];
@@ -36,6 +38,7 @@ struct acl_more {  // options that few rules have
 
 struct acl_how {   // for the rule with the same index
     uint8_t verb;  // enum acl_verb
+    bool temporary; // acl_prepare.c: neither in the configuration nor in a file
     uint32_t more; // 1 + index; 0 = no options
     uint32_t line; // line of the configuration or the file
 };

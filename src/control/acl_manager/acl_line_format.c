@@ -225,7 +225,11 @@ static void put_more(const struct acl_more *m, struct text *t)
         text_printf(t, " log");
     if (m->extra & ACL_LOG && m->log_every != 1)
         text_printf(t, " every %u", m->log_every);
-    if (m->extra & ACL_POLICE)
+    if (m->police_packets)
+        text_printf(t, " police packets %u", m->police_packets);
+    else if (m->police_with)
+        text_printf(t, " police with %u", m->police_with);
+    else if (m->extra & ACL_POLICE)
         text_printf(t, " police %u", m->police_kbps);
     if (m->extra & ACL_POLICE && m->police_burst_kib)
         text_printf(t, " burst %u", m->police_burst_kib);

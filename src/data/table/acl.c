@@ -129,7 +129,7 @@ void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_acti
 
     bug_on(slot != ACL_MISS && at != slot);
     c->action[at] = *a;
-    __atomic_store_n(&c->verb[at], (uint8_t)(a->verb | (a->extra ? ACL_MORE : 0)),
+    __atomic_store_n(&c->verb[at], (uint8_t)(a->verb | (a->extra & ~ACL_TEMPORARY ? ACL_MORE : 0)),
                      __ATOMIC_RELEASE);
 }
 
@@ -187,31 +187,62 @@ struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot)
 
 // --- meters of the police action (acl_meter.h) ---
 //
-// A rate is stored as ticks per byte in fixed point, so a forwarder only multiplies. A freed meter
-// is reused after a grace period, until which a burst may still charge it.
+// A rate is stored as ticks per byte in fixed point, or ticks per packet, so a forwarder only
+// multiplies. A freed meter is reused after a grace period, until which a burst may still charge
+// it.
 
 struct acl_meter acl_meter_table[ACL_METER_MAX];
 
-uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes)
+// 0: none is free.
+static uint16_t meter_find(void)
 {
     thread_must_be(ROLE_ACL_MANAGER);
-    for (uint16_t id = 1; id < ACL_METER_MAX && kbps && burst_bytes; id++) {
-        struct acl_meter *m = &acl_meter_table[id];
-        if (m->state == USED || (m->state == WAITING && !grace_over(m->ticket)))
-            continue;
-        double per_byte = (double)token_bucket_hz() * 8 / ((double)kbps * 1000);
-        *m = (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)),
-                                .depth = (uint64_t)(per_byte * (double)burst_bytes),
-                                .state = USED};
-        return id;
+    for (uint16_t id = 1; id < ACL_METER_MAX; id++) {
+        const struct acl_meter *m = &acl_meter_table[id];
+        if (m->state != USED && (m->state != WAITING || grace_over(m->ticket)))
+            return id;
     }
     return 0;
+}
+
+uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes)
+{
+    uint16_t id = kbps && burst_bytes ? meter_find() : 0;
+    double per_byte = id ? (double)token_bucket_hz() * 8 / ((double)kbps * 1000) : 0;
+
+    if (id)
+        acl_meter_table[id] =
+            (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)),
+                               .depth = (uint64_t)(per_byte * (double)burst_bytes),
+                               .state = USED};
+    return id;
+}
+
+uint16_t acl_meter_new_of_packets(uint32_t per_s, uint32_t burst)
+{
+    uint16_t id = per_s && burst ? meter_find() : 0;
+    uint64_t per_packet = id ? token_bucket_hz() / per_s : 0;
+
+    if (id)
+        acl_meter_table[id] = (struct acl_meter){
+            .per_packet = per_packet, .depth = per_packet * burst, .state = USED};
+    return id;
+}
+
+void acl_meter_share(uint16_t id)
+{
+    thread_must_be(ROLE_ACL_MANAGER);
+    acl_meter_table[id].sharers++;
 }
 
 void acl_meter_free(uint16_t id)
 {
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(acl_meter_table[id].state != USED);
+    if (acl_meter_table[id].sharers) {
+        acl_meter_table[id].sharers--;
+        return;
+    }
     acl_meter_table[id].state = WAITING;
     acl_meter_table[id].ticket = grace_ticket();
 }

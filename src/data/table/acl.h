@@ -46,7 +46,8 @@ enum acl_extra {
     ACL_POLICE = 4,
     ACL_REDIRECT = 8,
     ACL_CLASS = 16,
-    ACL_REMARK = 32
+    ACL_REMARK = 32,
+    ACL_TEMPORARY = 64 // no action: the rule is neither in the configuration nor in a file
 };
 
 struct acl_action {

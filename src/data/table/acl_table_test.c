@@ -144,6 +144,15 @@ unit_test(a_meter_lets_its_rate_and_its_burst_pass)
         passed += acl_meter_passes(id, 100, now + hz / 100000 * i, false);
     assert_in_range(passed, 9990, 10010);
     acl_meter_free(id);
+    assert_int_equal(acl_meter_new_of_packets(100, 0), 0);
+    id = acl_meter_new_of_packets(1000, 20);
+    acl_meter_share(id);
+    acl_meter_free(id); // by one of two holders
+    passed = 0;
+    for (unsigned i = 0; i < 100000; i++) // whatever the packets' sizes
+        passed += acl_meter_passes(id, i & 1 ? 64 : 9000, now + hz / 100000 * i, false);
+    assert_in_range(passed, 1015, 1025);
+    acl_meter_free(id);
 }
 
 unit_test(what_does_not_fit_into_the_ring_is_counted)
