@@ -113,7 +113,7 @@ unit_test(wrong_rules_are_refused_with_what_was_expected)
          "unknown word 'permti', expected one of permit, deny or reject"},
         {"set acl e rule 1 permit tcp frm any", "unknown word 'frm', did you mean 'from'?"},
         {"set acl e rule 1 permit udp police rate 100",
-         "police: unknown word 'rate', expected one of 1..400000000 (kbit/s), burst"},
+         "police: unknown word 'rate', expected one of 1..400000000 (kbit/s), packets, burst"},
         {"set acl e rule 1 permit", "acl e rule 1: 'protocol' is required: a protocol: ip (all)"},
         {"set acl e rule 1 permit nonsense", "acl e rule 1: unknown protocol 'nonsense'"},
         {"set acl e rule 1 permit udp established",

@@ -55,6 +55,7 @@ static const char everything[] =
     "set acl a rule 4 permit ip from any to any first-fragment\n"
     "set acl a rule 5 permit ip from any to any log every 7\n"
     "set acl a rule 6 permit udp from any to any police 100 burst 10\n"
+    "set acl a rule 66 permit 47 from any to any police packets 100\n"
     "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to "
     "any redirect to 192.0.2.1\n"
     "set acl a rule 9 permit ip from any to any class 3 remark-dscp ef\n"
@@ -117,6 +118,7 @@ static const struct {
     {"/kamuee:vport/vlan", "77"},
     {"/kamuee:api/tokens", "/t2"},
     {"/kamuee:acl/rule/police/rate", "777"},
+    {"/kamuee:acl/rule/police/packets", "777"},
     {"/kamuee:policer/cir", "90M"},
     {"/kamuee:program/hook", "output"},
     {"/kamuee:program/file", "/p2"},

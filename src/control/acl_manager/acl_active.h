@@ -11,6 +11,7 @@
 
 #include "acl_manager/acl_build.h"
 #include "acl_manager/acl_desired.h"
+#include "acl_manager/acl_manager.h"
 
 struct acl_active_set {
     char name[ACL_NAME_MAX];
@@ -63,7 +64,7 @@ struct acl_list_change {
     struct acl_build *fresh, *old; // NEW, REPLACE
     bool adds;                     // IN_PLACE: a rule is added, otherwise deleted
     struct acl_rule rule;
-    uint8_t verb;
+    struct acl_how how;
     bool has_more;
     struct acl_more more;
     struct acl_hits hits; // hits of the rule before its deletion
@@ -90,6 +91,7 @@ struct acl_change {
 // = all.
 struct acl_reread {
     const char *set, *list;
+    const struct acl_temporary *temporary; // NULL = none
 };
 
 void acl_sizes_free(struct acl_sizes *s);
@@ -113,9 +115,19 @@ struct acl_difference {
 };
 
 // Both sides are sorted and use the same indexes for sets.
+// Does rule i of `l` have the match and the action of the rule in the slot?
+bool acl_diff_same(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot);
 // Against the list in force.
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b);
 struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
+
+// --- temporary rules (acl_temporary.c) ---
+void acl_temporary_append(struct acl_lines *l, const struct acl_build *b); // those of the list
+// 0: the steps in place are appended to `c`, and `l` has the added rules; 1: `l` has all rules for
+// a new list; -EINVAL with a sentence.
+int acl_temporary_plan(const struct acl_temporary *t, const struct acl_active_list *held,
+                       struct acl_change *c, struct acl_lines *l, struct text *why);
+
 // --- between queries and the thread ---
 struct acl_answer;
 struct acl_query;

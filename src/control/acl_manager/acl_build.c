@@ -44,11 +44,28 @@ size_t acl_build_bytes(const struct acl_build *b)
 
 #define BURST_MS 100 // of the rate, by default
 #define BURST_MIN_KIB 16u
+#define BURST_MIN_PACKETS 16u
 
 // --- options of few rules -----------------------------------------------------------------------
 
+// The meter of a rule before this one. 0: it has none.
+static uint16_t shared_meter(const struct acl_build *b, uint32_t of)
+{
+    uint32_t slot = acl_slot_of(b->content->rules, of);
+    uint16_t meter = slot == ACL_MISS ? 0 : b->content->action[slot].meter;
+
+    if (meter)
+        acl_meter_share(meter);
+    return meter;
+}
+
 static uint16_t new_meter(const struct acl_more *m)
 {
+    if (m->police_packets) {
+        uint32_t burst = m->police_packets / (1000 / BURST_MS);
+        return acl_meter_new_of_packets(m->police_packets,
+                                        burst > BURST_MIN_PACKETS ? burst : BURST_MIN_PACKETS);
+    }
     uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
 
     return acl_meter_new(m->police_kbps, m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10
@@ -68,19 +85,22 @@ static void targets_put(const struct acl_action *a)
 
 // Makes the action, with its meter, mirror session and redirect. NULL; or a sentence, and nothing
 // is allocated.
-static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb,
-                               const struct acl_more *m)
+static const char *make_action(const struct acl_build *b, struct acl_action *a, uint32_t number,
+                               const struct acl_how *how, const struct acl_more *m)
 {
     const char *why = NULL;
 
-    *a = (struct acl_action){.verb = verb, .number = number};
+    *a = (struct acl_action){
+        .verb = how->verb, .extra = how->temporary ? ACL_TEMPORARY : 0, .number = number};
     if (!m)
         return NULL;
-    a->extra = m->extra;
+    a->extra |= m->extra;
     a->log_every = m->log_every;
     a->class = m->class;
     a->dscp = m->remark_dscp;
-    if (m->extra & ACL_POLICE && !(a->meter = new_meter(m)))
+    if (m->police_with && !(a->meter = shared_meter(b, m->police_with)))
+        why = "'police with' names a rule without a policer, expected a rule before this one";
+    else if (m->extra & ACL_POLICE && !a->meter && !(a->meter = new_meter(m)))
         why = "too many rules with 'police': all lists together can have at most 4095, including a "
               "list being replaced";
     else if (m->extra & ACL_MIRROR && !(a->mirror = acl_mirror_get(m->mirror)))
@@ -170,12 +190,13 @@ static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
     for (size_t i = 0; i < l->rule.n; i++) {
         uint32_t slot = (uint32_t)acl_build_order(b)->item[i]; // sorted, as `l`
         const struct acl_more *more = acl_lines_more(l, i);
-        const char *why = make_action(&a, l->rule.item[i].number, l->how.item[i].verb, more);
+        const char *why = make_action(b, &a, l->rule.item[i].number, &l->how.item[i], more);
 
         if (why)
             return why;
         acl_content_set(b->content, slot, &a);
         b->more_of[slot] = more_keep(b, more);
+        b->temporary += l->how.item[i].temporary;
     }
     return NULL;
 }
@@ -223,13 +244,13 @@ static void content_changed(struct acl_build *b, uint16_t id, uint32_t gone_slot
         .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
 }
 
-int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,
-                  const struct acl_more *more)
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r,
+                  const struct acl_how *how, const struct acl_more *more)
 {
     const uint32_t slot = acl_next_slot(b->content->rules);
     struct acl_action action;
 
-    if (slot >= b->content->slots || make_action(&action, r->number, verb, more))
+    if (slot >= b->content->slots || make_action(b, &action, r->number, how, more))
         return -ENOSPC;
     acl_build_retag(b, slot, &action);
     acl_hits_clear(b->content, slot);
@@ -240,6 +261,7 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
     }
     b->more_of[slot] = more_keep(b, more);
     *acl_build_last_hit(b, slot) = (struct acl_last_hit){0};
+    b->temporary += how->temporary;
     content_changed(b, id, ACL_MISS);
     return 0;
 }
@@ -251,6 +273,7 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 
     if (e)
         return e;
+    b->temporary -= acl_build_is_temporary(b, slot);
     // the rule has no options any more; its targets are released after the grace period
     if (b->more_of[slot])
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);

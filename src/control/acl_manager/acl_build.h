@@ -37,6 +37,7 @@ struct acl_build {
     struct acl_file_sign file;    // signature of the file with some of the rules, as of its reading
     VEC(struct acl_retired) gone; // changes in place that wait for a grace period
     uint64_t build_ns;            // duration of the build
+    uint32_t temporary;           // number of temporary rules
     // the content replaced by this one, while its counters are still needed
     struct acl_build *before;
     bool keeps;                                               // `before` may be freed
@@ -56,8 +57,8 @@ size_t acl_build_bytes(const struct acl_build *b);
 // Changes in place, of the list `id`. acl_build_room: is there a slot for one more rule? -ENOSPC:
 // no meter, mirror session or redirect is left.
 bool acl_build_room(const struct acl_build *b);
-int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,
-                  const struct acl_more *more);
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r,
+                  const struct acl_how *how, const struct acl_more *more);
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number);
 // Frees memory after grace periods and takes over the counters of `before`; true: there is more to
 // do.
@@ -66,6 +67,10 @@ bool acl_build_tidy(struct acl_build *b);
 static inline const struct acl_order *acl_build_order(const struct acl_build *b)
 {
     return acl_order(b->content->rules);
+}
+static inline bool acl_build_is_temporary(const struct acl_build *b, uint32_t slot)
+{
+    return b->content->action[slot].extra & ACL_TEMPORARY;
 }
 // Packets that matched the rule in the slot, or (ACL_MISS) none.
 struct acl_hits acl_build_hits(const struct acl_build *b, uint32_t slot);

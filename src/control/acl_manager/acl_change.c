@@ -144,7 +144,7 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
     b->file = x->file;
     x->file = file;
     if (x->adds == forward) {
-        r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
+        r = acl_build_add(b, x->id, &x->rule, &x->how, x->has_more ? &x->more : NULL);
         if (!r && !forward) { // restore its counts
             uint32_t slot = acl_slot_of(b->content->rules, x->rule.number);
             acl_hits_add(b->content, slot, x->hits);

@@ -16,6 +16,12 @@ static bool effect_equal(const struct acl_lines *l, size_t i, const struct acl_b
            (!new || !memcmp(new, old, sizeof *new));
 }
 
+bool acl_diff_same(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot)
+{
+    return acl_rule_equal(acl_rule_of(b->content->rules, slot), &l->rule.item[i]) &&
+           effect_equal(l, i, b, slot);
+}
+
 // One step of a merge: the i-th desired rule, one in force, or both.
 static void count_pair(struct acl_difference *d, size_t i, uint32_t new, uint32_t old, bool same)
 {
@@ -39,10 +45,7 @@ struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl
         uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX,
                  old = (uint32_t)(place >> 32), slot = (uint32_t)place;
 
-        count_pair(
-            &d, i, new, old,
-            new == old &&acl_rule_equal(acl_rule_of(b->content->rules, slot), &l->rule.item[i]) &&
-                effect_equal(l, i, b, slot));
+        count_pair(&d, i, new, old, new == old &&acl_diff_same(l, i, b, slot));
         i += new <= old;
         j += old <= new;
     }

@@ -172,6 +172,24 @@ static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t w
     return r ? read_failed(s, r, why, why_size) : 0;
 }
 
+int acl_file_text(const char *text, struct acl_lines *l, char *why, size_t why_size)
+{
+    struct source s = {.name = "line"};
+    char buf[LINE_MAX_BYTES], *word[ACL_WORDS_MAX];
+
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        s.line++;
+        if (n >= sizeof buf)
+            return read_failed(&s, -EMSGSIZE, why, why_size);
+        snprintf(buf, sizeof buf, "%.*s", (int)n, text);
+        int e = take_words(&s, l, word, split_words(buf, word, 0), why, why_size);
+        if (e)
+            return e;
+    }
+    return 0;
+}
+
 // --- columns -------------------------------------------------------------------------------------
 
 static const char *const columns[] = {"number",    "action", "protocol", "from",

@@ -23,6 +23,8 @@ struct acl_members {
 // Append the file's content. 0, or -errno with "FILE:LINE: error" in why; then discard the appended
 // part.
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size);
+// The same lines from memory.
+int acl_file_text(const char *text, struct acl_lines *l, char *why, size_t why_size);
 int acl_file_members(const char *path, struct acl_members *m, char *why, size_t why_size);
 
 // Signature that tells whether a file has changed; all zero = unknown. A file that changed a moment

@@ -111,6 +111,8 @@ struct preparing {
     struct acl_desired *wanted;
     char set[ACL_NAME_MAX], list[ACL_NAME_MAX];
     bool sets, lists;
+    struct acl_temporary temporary;
+    char *add; // NULL: no change of temporary rules
     void (*done)(int result, const char *why);
     struct acl_change *change;
     struct text why;
@@ -128,6 +130,14 @@ static struct preparing *preparing_new(const struct acl_prepare_request *ask)
     snprintf(p->set, sizeof p->set, "%s", ask->set ? ask->set : "");
     snprintf(p->list, sizeof p->list, "%s", ask->list ? ask->list : "");
     p->done = ask->done;
+    if (ask->temporary) {
+        p->temporary = *ask->temporary;
+        memset(&p->temporary.del, 0, sizeof p->temporary.del);
+        vec_foreach (&ask->temporary->del, number)
+            *vec_push(&p->temporary.del) = *number;
+        p->temporary.add = p->add = strdup(ask->temporary->add);
+        bug_on(!p->add);
+    }
     return p;
 }
 
@@ -135,13 +145,16 @@ static void preparing_free(struct preparing *p)
 {
     acl_desired_put(p->wanted);
     text_free(&p->why);
+    vec_free(&p->temporary.del);
+    free(p->add);
     free(p);
 }
 
 static void preparing_run(void *arg)
 {
     struct preparing *p = arg;
-    struct acl_reread again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL};
+    struct acl_reread again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL,
+                               p->add ? &p->temporary : NULL};
 
     thread_must_be(ROLE_ACL_MANAGER);
     p->change = acl_prepare(p->wanted, &again, &p->why);
@@ -339,6 +352,14 @@ uint64_t acl_manager_members(const char *set)
     const struct acl_desired_set *d = w ? acl_desired_set_find(w, set) : NULL;
 
     return d ? s->members.item[d - w->set.item] : 0;
+}
+
+uint32_t acl_manager_temporary(const char *list)
+{
+    const struct acl_active_list *l = acl_active_list_find(list);
+
+    thread_must_be(ROLE_CONTROL);
+    return l ? l->build->temporary : 0; // written while control waits
 }
 
 void acl_manager_end(bool stays)

@@ -25,9 +25,16 @@ void acl_manager_stop(void);
 // `set`, `list`: read the files of this one again, "" = of all, NULL = of none. `done` is called on
 // the control loop: 0: ready; -EINVAL: refused, `why` has the reasons, one a line; -EAGAIN: a later
 // change took precedence. -EBUSY: a change is being prepared, or is ready and not ended.
+struct acl_temporary { // a change of a list's temporary rules, and of nothing else
+    char list[ACL_NAME_MAX];
+    VEC(uint32_t) del;
+    const char *add; // rules, one a line; a number in `del`, too, stays
+    bool replace;    // deletes all others
+};
 struct acl_prepare_request {
     const struct acl_desired *wanted;
     const char *set, *list;
+    const struct acl_temporary *temporary; // NULL = none; copied
     void (*done)(int result, const char *why);
 };
 int acl_manager_prepare(const struct acl_prepare_request *ask);
@@ -41,6 +48,7 @@ const struct acl_desired *acl_manager_desired(void);  // the state in force
 // state, otherwise of the state in force. 0: no such list or set.
 uint64_t acl_manager_rules(const char *list);
 uint64_t acl_manager_members(const char *set);
+uint32_t acl_manager_temporary(const char *list); // number of temporary rules in force
 unsigned acl_manager_version(void); // changes with each change of the state in force
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);

@@ -323,6 +323,155 @@ emptied_test(one_rule_comes_and_goes_in_place)
     assert_int_equal(packets("edge", 10), 100);
 }
 
+// --- temporary rules ---
+
+// 0, or -errno with `why`. del: 0 = none.
+static int temporarily(const char *add, uint32_t del, bool replace)
+{
+    struct acl_temporary t = {.list = "edge", .add = add, .replace = replace};
+
+    if (del)
+        *vec_push(&t.del) = del;
+    text_clear(&why);
+    struct acl_reread again = {.temporary = &t};
+    struct acl_change *c = acl_prepare(acl_active.wanted, &again, &why);
+    vec_free(&t.del);
+    if (!c)
+        return -EINVAL;
+    int r = acl_change_do(c, &why);
+    if (!r)
+        assert_sizes(c);
+    acl_change_end(c, !r);
+    grace_wait();
+    acl_active_tidy();
+    return r;
+}
+
+static uint32_t temporary(void)
+{
+    return acl_active_list_find("edge")->build->temporary;
+}
+
+emptied_test(temporary_rules_stay_beside_those_of_the_configuration)
+{
+    const struct acl_key4 flood = key("203.0.113.9", "10.0.0.1", 17, 53),
+                          web = key("203.0.113.9", "10.0.0.1", 6, 443);
+
+    start();
+    const struct acl_content *before = content("edge");
+    assert_int_equal(temporarily("5 deny udp from 203.0.113.0/24\n6 deny 47\n", 0, false), 0);
+    assert_ptr_equal(content("edge"), before);
+    assert_int_equal(temporary(), 2);
+    assert_int_equal(before->verb[acl_slot_of(before->rules, 5)], ACL_DENY); // without ACL_MORE
+    assert_int_equal(pass("edge", flood), 5);
+    assert_int_equal(pass("edge", web), 10);
+    // the configuration changes: in place, and to a new list
+    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", true);
+    assert_int_equal(pass("edge", flood), 5);
+    go_to_rules("30 permit udp from 10.0.0.0/8\n40 deny tcp\n", true);
+    assert_int_equal(pass("edge", flood), 5);
+    assert_int_equal(temporary(), 2);
+    assert_int_equal(packets("edge", 5), 3);
+    // another match for a number; the other rule keeps its count
+    assert_int_equal(temporarily("6 deny 50\n", 0, false), 0);
+    assert_int_equal(packets("edge", 5), 3);
+    assert_int_equal(temporary(), 2);
+    // deleted one by one; those that are absent do not matter
+    assert_int_equal(temporarily("", 5, false), 0);
+    assert_int_equal(temporarily("", 5, false), 0);
+    assert_int_equal(pass("edge", flood), 0);
+    assert_int_equal(temporary(), 1);
+    assert_int_equal(temporarily("7 deny udp\n", 0, true), 0);
+    assert_int_equal(temporary(), 1);
+    assert_int_equal(pass("edge", flood), 7);
+    assert_int_equal(temporarily("", 0, true), 0);
+    assert_int_equal(temporary(), 0);
+    assert_int_equal(acl_build_order(acl_active_list_find("edge")->build)->n, 2);
+}
+
+emptied_test(a_wrong_temporary_rule_changes_nothing)
+{
+    static const struct {
+        const char *add;
+        uint32_t del;
+        const char *why;
+    } wrong[] = {
+        {"10 deny udp\n", 0, "rule 10 is in the configuration"},
+        {"", 20, "rule 20 is in the configuration"},
+        {"5 deny udp\n5 deny tcp\n", 0, "rule 5 appears twice"},
+        {"5 deny udp\n6 dney tcp\n", 0, "line:2: unknown action 'dney'"},
+        {"5 deny udp from set bad\n", 0, "names address-set 'bad'"},
+        {"5 permit udp mirror nowhere\n", 0, "there is no mirror-session 'nowhere'"},
+    };
+
+    start();
+    assert_int_equal(temporarily("3 deny 47\n", 0, false), 0);
+    const struct acl_content *before = content("edge");
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(temporarily(wrong[i].add, wrong[i].del, true), -EINVAL);
+        if (!strstr(text_str(&why), wrong[i].why))
+            fail_msg("%s", text_str(&why));
+        assert_ptr_equal(content("edge"), before);
+        assert_int_equal(temporary(), 1);
+    }
+    // the configuration may not take a number of theirs
+    struct acl_desired *w = wanted_new();
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", "3 permit ip\n", "");
+    assert_int_equal(go_to(w, true), -EINVAL);
+    assert_non_null(strstr(text_str(&why), "rule 3 appears twice"));
+}
+
+emptied_test(many_temporary_rules_come_at_once_and_the_same_ones_change_nothing)
+{
+    static char rules[600000];
+    size_t n = 0;
+
+    for (unsigned i = 0; i < 10000; i++)
+        n += (size_t)snprintf(rules + n, sizeof rules - n, "%u deny udp from 11.%u.%u.0/24\n",
+                              1000 + i, i >> 8, i & 255);
+    start();
+    assert_int_equal(temporarily(rules, 0, false), 0);
+    assert_int_equal(temporary(), 10000);
+    assert_int_equal(pass("edge", key("11.0.0.3", "10.0.0.1", 17, 1)), 1000);
+    const struct acl_content *same = content("edge");
+    char *few = rules + strlen(rules); // more rules in place than there can be lists
+    for (unsigned i = 0; i < 1500; i++)
+        few += sprintf(few, "%u deny 47 from 12.%u.%u.0/24\n", 20000 + i, i >> 8, i & 255);
+    assert_int_equal(temporarily(rules, 0, false), 0);
+    assert_ptr_equal(content("edge"), same);
+    assert_int_equal(temporary(), 11500);
+    assert_int_equal(pass("edge", key("11.1.2.3", "10.0.0.1", 17, 1)), 1258);
+    const struct acl_content *before = content("edge");
+    assert_int_equal(temporarily(rules, 0, true), 0);
+    assert_ptr_equal(content("edge"), before);
+    assert_int_equal(packets("edge", 1258), 1);
+    assert_int_equal(temporarily("", 0, true), 0);
+    assert_int_equal(pass("edge", key("11.1.2.3", "10.0.0.1", 17, 1)), 0);
+}
+
+emptied_test(rules_share_a_policer)
+{
+    start();
+    for (unsigned round = 0; round < 3; round++) {
+        assert_int_equal(
+            temporarily("50 permit tcp police packets 100\n51 permit 47 police with 50\n", 0,
+                        false),
+            0);
+        const struct acl_content *c = content("edge");
+        uint16_t meter = c->action[acl_slot_of(c->rules, 50)].meter;
+
+        assert_int_equal(c->action[acl_slot_of(c->rules, 51)].meter, meter);
+        assert_int_equal(acl_meter_table[meter].sharers, 1);
+        go_to_rules(round % 2 ? edge : "10 deny ip\n20 deny ip\n", true); // a new list
+        assert_int_equal(temporarily("", 0, true), 0);
+        for (uint16_t id = 1; id < ACL_METER_MAX; id++)
+            assert_int_equal(acl_meter_table[id].sharers, 0);
+    }
+    assert_int_not_equal(temporarily("59 deny 47\n60 permit 47 police with 10\n", 0, false), 0);
+    assert_int_equal(temporary(), 0);
+}
+
 // A rule for every bucket of a side, all of which are full, needs more room than there is:
 // reclaiming builds larger buckets and leaves no garbage.
 emptied_test(buckets_that_are_full_come_back_larger)

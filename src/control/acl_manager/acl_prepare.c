@@ -235,6 +235,8 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
         report_error(p, "acl %s: %s", w->name, why);
         return false;
     }
+    if (held)
+        acl_temporary_append(l, held->build);
     if (!acl_lines_sort(l, &at))
         return true;
     if (at < own)
@@ -273,12 +275,12 @@ static void change_in_place(struct acl_list_change *x, const struct acl_lines *l
     if (d->comes) {
         more = acl_lines_more(l, d->added);
         x->rule = l->rule.item[d->added];
-        x->verb = l->how.item[d->added].verb;
+        x->how = l->how.item[d->added];
     } else {
         uint32_t slot = acl_slot_of(b->content->rules, d->gone);
         more = acl_build_more(b, slot);
         x->rule = *acl_rule_of(b->content->rules, slot);
-        x->verb = b->content->action[slot].verb;
+        x->how = (struct acl_how){.verb = b->content->action[slot].verb};
     }
     x->has_more = more;
     if (more)
@@ -438,17 +440,41 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
     acl_lines_free(&l);
 }
 
+// --- temporary rules -----------------------------------------------------------------------------
+
+static void prepare_temporary(struct prepare *p, const struct acl_temporary *t)
+{
+    const struct acl_desired_list *w = acl_desired_list_find(p->w, t->list);
+    const struct acl_active_list *held = acl_active_list_find(t->list);
+    struct acl_list_change x = {.kind = ACL_REPLACE, .id = held ? held->id : 0};
+    struct acl_lines l = {0};
+
+    if (!w || !held) {
+        report_error(p, "there is no acl '%s'", t->list);
+        return;
+    }
+    int r = acl_temporary_plan(t, held, p->c, &l, p->why);
+    p->wrong = r < 0;
+    memcpy(x.name, held->name, sizeof x.name);
+    if (mirrors_exist(p, w->name, l.more.item, l.more.n) && r > 0 &&
+        build_list(p, w, &l, held->build->set, &x)) {
+        x.fresh->file = held->build->file;
+        *vec_push(&p->c->list) = x;
+    }
+    acl_lines_free(&l);
+}
+
 // --- sizes ---------------------------------------------------------------------------------------
 
 static uint64_t rules_after(const struct acl_change *c, const char *name)
 {
     const struct acl_active_list *l = acl_active_list_find(name);
+    uint64_t n = l ? acl_build_order(l->build)->n : 0;
 
     vec_foreach (&c->list, x)
         if (!strcmp(x->name, name))
-            return x->fresh ? acl_build_order(x->fresh)->n
-                            : acl_build_order(l->build)->n + (x->adds ? 1 : -1ull);
-    return l ? acl_build_order(l->build)->n : 0;
+            n = x->fresh ? acl_build_order(x->fresh)->n : n + (x->adds ? 1 : -1ull);
+    return n;
 }
 
 static uint64_t members_of_set(const struct acl_set *s)
@@ -510,12 +536,14 @@ struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *a
         report_error(
             &p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u",
             mib_of_bytes(p.bytes), mib_of_bytes(w->memory_bytes));
-    vec_foreach (&w->set, s)
-        prepare_set(&p, s);
-    if (!p.wrong)
+    if (again->temporary && !p.wrong)
+        prepare_temporary(&p, again->temporary);
+    for (size_t i = 0; !again->temporary && i < w->set.n; i++)
+        prepare_set(&p, &w->set.item[i]);
+    if (!again->temporary && !p.wrong)
         vec_foreach (&w->list, l)
             prepare_list(&p, l);
-    if (!p.wrong && acl_active.list.n + c->list.n >= ACL_LIST_MAX)
+    if (!again->temporary && !p.wrong && acl_active.list.n + c->list.n >= ACL_LIST_MAX)
         report_error(&p, "acl: too many access lists, expected at most %u", ACL_LIST_MAX - 1);
     if (!p.wrong) {
         note_sizes(c);

@@ -71,6 +71,7 @@ static struct acl_list_row *list_row_new(struct question *q, const struct acl_ac
     row->unmatched = acl_build_hits(l->build, ACL_MISS);
     memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
     row->rules = (uint32_t)acl_build_order(l->build)->n;
+    row->temporary = l->build->temporary;
     return row;
 }
 

@@ -26,7 +26,7 @@ struct acl_list_row {
     // including deleted rules: falls only when cleared (acl_build_totals_lately)
     struct acl_hits total[ACL_VERDICTS];
     uint32_t unmatched_s; // since the last unmatched packet; ACL_NEVER
-    uint32_t rules;
+    uint32_t rules, temporary; // temporary ones are among the rules
     uint64_t reader_bytes, build_ns;
     struct acl_cost cost;
 };

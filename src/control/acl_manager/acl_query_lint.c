@@ -72,7 +72,8 @@ static struct lint_job *job_of(const char *name)
 // Equal for two rules with the same effect. Rules with options equal only themselves.
 static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 {
-    return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
+    return b->content->action[slot].extra & ~ACL_TEMPORARY ? slot + 3
+                                                           : b->content->action[slot].verb;
 }
 
 static void job_begin(struct lint_job *j, const struct acl_build *b)

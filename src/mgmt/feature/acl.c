@@ -75,6 +75,7 @@ static const struct column size_columns[] = {
           .family = "memory_bytes"),
     {0}};
 static const struct column hit_columns[] = {
+    COLUMN(struct acl_list_row, temporary, "temporary-rules"),
     COLUMN(struct acl_list_row, matched.packets, "matched-packets"),
     COLUMN(struct acl_list_row, matched.bytes, "matched-bytes"),
     COUNTER(struct acl_list_row, unmatched.packets, "unmatched-packets", "packets",
@@ -372,6 +373,7 @@ static void stop_acl_log(void)
     if (log_timer)
         event_free(log_timer);
     log_timer = NULL;
+    acl_lease_stop();
 }
 
 extern const struct feature_config acl_config;
@@ -383,6 +385,7 @@ const struct feature acl_feature = {
                                             {"address-set", .ask = ask_address_set},
                                             {0}},
     .operations = acl_operations,
+    .observe = acl_lease_look,
     .metrics = &(const struct feature_metrics){collect_acl_counters, write_acl_metrics},
     .start = start_acl_log,
     .stop = stop_acl_log,

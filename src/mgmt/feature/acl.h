@@ -3,12 +3,19 @@
 #ifndef FEATURE_ACL_H
 #define FEATURE_ACL_H
 
+#include "acl_manager/acl_manager.h"
 #include "base/errors.h"
 #include "restconf/operation.h"
 
 // Reads files again (acl_manager.h: acl_manager_prepare) and puts the result in force. Runs in a
 // turn of ASIDE_CHANGE (core/aside.h) and waits in it. 0, or -errno with sentences.
 int acl_reload(const char *set, const char *list, struct errors *e);
+int acl_temporary_change(const struct acl_temporary *t, struct errors *e); // likewise
+
+// acl_lease.c: temporary rules that must be renewed
+void acl_lease_set(const char *list, uint32_t seconds); // from now on; 0: they stay
+void acl_lease_look(void);                              // once a second
+void acl_lease_stop(void);
 
 extern const struct feature_operation acl_operations[]; // acl_operation.c
 // Reports the logged packets in the ring without waiting for the timer; for tests.

@@ -367,15 +367,14 @@ static int prepare_acls(const struct model *from, const struct model *to, struct
     return r ? r : check_budgets(to, e);
 }
 
-int acl_reload(const char *set, const char *list, struct errors *e)
+// Changes what the configuration does not say.
+static int change_now(struct acl_prepare_request *ask, struct errors *e)
 {
     char err[512] = "";
-    int r = prepare(&(struct acl_prepare_request){.wanted = acl_manager_desired(),
-                                                  .set = set,
-                                                  .list = list,
-                                                  .done = prepared},
-                    e);
 
+    ask->wanted = acl_manager_desired();
+    ask->done = prepared;
+    int r = prepare(ask, e);
     r = r ? r : check_budgets(config_model(), e);
     if (r)
         return r;
@@ -384,6 +383,16 @@ int acl_reload(const char *set, const char *list, struct errors *e)
     if (r)
         errors_add(e, 0, "%s", err);
     return r;
+}
+
+int acl_reload(const char *set, const char *list, struct errors *e)
+{
+    return change_now(&(struct acl_prepare_request){.set = set, .list = list}, e);
+}
+
+int acl_temporary_change(const struct acl_temporary *t, struct errors *e)
+{
+    return change_now(&(struct acl_prepare_request){.temporary = t}, e);
 }
 
 // --- steps ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 // Each operation asks acl_manager and replies when the answer arrives; `reload` waits in a turn,
 // like a commit.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,46 @@ static void run_reload(struct http *h, const struct lyd_node *op)
         else
             http_reply(h, 204, NULL, NULL);
     }
+    errors_free(&e);
+}
+
+// --- temporary rules -----------------------------------------------------------------------------
+
+static void answer_temporary(struct http *h, const char *list)
+{
+    struct text t = {0};
+    struct jwrite j;
+
+    output_begin(&j, &t);
+    jwrite_int(&j, "temporary-rules", acl_manager_temporary(list));
+    output_send(h, &j);
+}
+
+static void run_change(struct http *h, const struct lyd_node *op)
+{
+    struct acl_temporary t = {.add = operation_input(op, "add"),
+                              .replace = operation_input_is_true(op, "replace")};
+    struct errors e = {0};
+    int r = 0;
+
+    snprintf(t.list, sizeof t.list, "%s", operation_input(op, "name"));
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
+        if (!strcmp(n->schema->name, "delete"))
+            *vec_push(&t.del) = (uint32_t)strtoul(lyd_get_value(n), NULL, 10);
+    if (!acl_desired_list_find(model_acls(config_model()), t.list)) {
+        http_refuse(h, 404, "invalid-value", "there is no acl '%s'", t.list);
+    } else {
+        if (*t.add || t.del.n || t.replace)
+            r = acl_temporary_change(&t, &e);
+        if (r) {
+            http_refuse_all(h, r == -EINVAL ? 400 : 409,
+                            r == -EINVAL ? "invalid-value" : "resource-denied", &e);
+        } else {
+            acl_lease_set(t.list, (uint32_t)operation_input_number(op, "lease", 0));
+            answer_temporary(h, t.list);
+        }
+    }
+    vec_free(&t.del);
     errors_free(&e);
 }
 
@@ -199,6 +240,7 @@ const struct feature_operation acl_operations[] = {
     {"acl-lint", .run = run_query},
     {"clear-acl", .run = run_query},
     {"reload", run_reload, OPERATION_CHANGES},
+    {"acl-change", run_change, OPERATION_CHANGES},
     {"address-set-contains", .run = run_query},
     {"address-set-change", run_query, OPERATION_CHANGES},
     {0}};
