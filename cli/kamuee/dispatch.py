@@ -11,7 +11,8 @@ from kamuee.context import Context
 from kamuee.errors import EXIT_OK, Leave, UsageError
 from kamuee.grammar import Command, Match
 
-PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command", "device": "device", "setup": "setup", "bench": "bench"}
+PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command", "device": "device", "flowspec": "flowspec.command",
+            "setup": "setup", "bench": "bench"}
 
 
 def program(context: Context, match: Match) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""clear acl, reload acl, reload address-set, address-set SET add|delete"""
+"""clear acl, clear acl temporary, reload acl, reload address-set, address-set SET add|delete"""
 from __future__ import annotations
 
 from kamuee.context import Context
@@ -9,6 +9,11 @@ from kamuee.grammar import Match
 def clear(context: Context, match: Match) -> None:
     """clear acl [ACL] counters"""
     context.client.call("clear-acl", name=match.args.get("ACL"))
+
+
+def clear_temporary(context: Context, match: Match) -> None:
+    """clear acl ACL temporary"""
+    context.client.call("acl-change", name=match.args["ACL"], replace=True)
 
 
 def reload(context: Context, match: Match) -> None:

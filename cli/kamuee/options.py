@@ -36,7 +36,7 @@ OPTIONS = (
     Option("-V", "--version", "", "show the version of this program", True),
 )
 
-VERBATIM = ("lab", "demo", "bench", "doctor", "device", "setup", "ping", "traceroute")  # whose words are all their own
+VERBATIM = ("lab", "demo", "bench", "doctor", "device", "flowspec", "setup", "ping", "traceroute")  # whose words are all their own
 BUILDER = ("build", "check", "test", "sign", "verify")  # program …, of which kamuee-program reads the rest
 
 

@@ -46,6 +46,7 @@ OWN = {
     "system": "{name, version, commit, build, dpdk-version, libyang-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, "
               "fib-divergence, build-id, draining}",
     "running-config": "{line []}",
+    "flowspec": "[{vr, peer, flow, action, status, reason, rule [], packets, bytes, age}]",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
                "interface [{name, status, rx-pps, tx-pps, rx-bps, tx-bps, drop-pps}], "
                "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "

@@ -15,6 +15,7 @@ from kamuee.render import Column, count, iec, percent, right
 LIST = (
     Leaf("name", Column("Name")),
     Leaf("rules", right("Rules"), show=count),
+    Leaf("temporary-rules", right("Temporary", wide=True), show=count),
     Leaf("default", Column("Default")),
     Leaf("matched-packets", right("Matched"), show=count),
     Leaf("unmatched-packets", right("Not matched"), show=count),

@@ -38,6 +38,7 @@ def test_a_list_that_does_not_exist_is_named(kamuee):
     ("clear alarm session-down red", ("clear-alarm", {"name": "session-down", "subject": "red"})),
     ("clear acl edge counters", ("clear-acl", {"name": "edge"})),
     ("clear acl counters", ("clear-acl", {})),
+    ("clear acl edge temporary", ("acl-change", {"name": "edge", "replace": True})),
     ("reload acl edge", ("reload", {"acl": "edge"})),
     ("reload address-set bad", ("reload", {"address-set": "bad"})),
     ("address-set bad add 192.0.2.1 2001:db8::/32", ("address-set-change", {"name": "bad", "add": ["192.0.2.1", "2001:db8::/32"]})),

@@ -13,7 +13,7 @@ from kamuee import client, commands, options, reference, shapes
 MODULE = schema.module()
 STATE = MODULE.at("state")
 MAN = ROOT / "docs" / "man"
-PAGES = ("kamuee.1", "kamueed.8", "kamuee.conf.5", "kamuee-frr.7")
+PAGES = ("kamuee.1", "kamueed.8", "kamuee.conf.5", "kamuee-frr.7", "kamuee-flowspec.8")
 
 
 def plain_text(page):

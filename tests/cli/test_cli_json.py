@@ -33,6 +33,7 @@ EXAMPLES = {
     "acl-redirect": ("show acl-redirect",),
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
+    "flowspec": ("show flowspec", "show flowspec peer 192.0.2.9 unused"),
     "lag": ("show lag",),
     "queue": ("show queue", "show queue p0", "show queue p0 vr red", "show queue vport v40 class 6", "show queue class 1"),
     "policer": ("show policer",),
