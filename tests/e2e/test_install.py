@@ -17,6 +17,7 @@ GROUPS = ("kamuee", "kamuee-oper", "kamuee-read")
 SOME = ("sbin/kamueed", "bin/kamuee", "share/kamuee/cli/kamuee/cli.py", "share/kamuee/yang/kamuee.yang", "share/kamuee/web/index.html",
         "share/man/man1/kamuee.1", "share/man/man8/kamueed.8", "share/bash-completion/completions/kamuee", "share/zsh/site-functions/_kamuee",
         "lib/systemd/system/kamueed.service", "lib/systemd/system/kamuee-frr@.service", "lib/systemd/system/kamuee-bird@.service",
+        "lib/systemd/system/kamuee-flowspec.service", "share/man/man8/kamuee-flowspec.8",
         "lib/systemd/system/kamuee-netns.service", "lib/systemd/system/kamuee-netns.socket", "libexec/kamuee-netns",
         "share/kamuee/cli/kamuee/inside/vtysh", "lib/sysusers.d/kamuee.conf",
         "share/doc/kamuee/kamuee.conf.example", "share/kamuee/grafana/overview.json", "share/kamuee/prometheus/kamuee.rules.yml")
