@@ -15,7 +15,7 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	^libyang[23]?-dev$$ ^libyang[23]?-tools$$ libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang lld wabt libbpf-dev procps
-TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump openssh-client curl systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd exabgp gobgpd nftables nfdump openssh-client curl systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	dnsmasq-base udhcpc lldpd wireguard-tools wireguard-go
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring arch-test binfmt-support qemu-user-static
 BENCH_PACKAGES = dpdk-dev
