@@ -433,7 +433,7 @@ class Kamueed:
 
 @pytest.fixture
 def process(tmp_path):
-    peers = {address: setup.Peer(address, rank=i, limit=5, validate=address == "192.0.2.1") for i, address in enumerate(("192.0.2.1", "192.0.2.2"))}
+    peers = {address: setup.Peer(address, limit=5, validate=address == "192.0.2.1") for address in ("192.0.2.1", "192.0.2.2")}
     found = adapter.Adapter(setup.Setup(targets={"default": [setup.Target("edge", 1000, 9999)]}, peers=peers, state=str(tmp_path / "state")), Kamueed())
     for address in peers:
         found.take(Session(address, True, "192.0.2.254", 65001, 65002))

@@ -61,9 +61,7 @@ class PeerState:
         self.routes: dict[Flow, Route] = {}
         self.round = 0                      # grows with each session
         self.deadline: float | None = None  # then routes of earlier rounds go
-        self.over_limit = 0                 # routes that were not even stored
         self.warned = False
-        self.expiry_checked = 0.0
 
 
 class Adapter:
@@ -80,7 +78,8 @@ class Adapter:
         self.refused: Counter[tuple[str, str]] = Counter()      # since the start, by peer and reason
         self.source: Source | None = None
         self.stop = False
-        self.saved, self.save_after, self.changed = 0.0, 0.0, True
+        self.saver = 0                  # the child that writes the state now
+        self.save_after, self.changed = 0.0, True
         self.due: dict[str, float] = {}
         self.gather_s = GATHER_S
 
@@ -123,7 +122,6 @@ class Adapter:
             known.round = peer.round
             return
         if not known and len(peer.routes) >= peer.of.limit:
-            peer.over_limit += 1
             self.refuse(peer.of.address, "limit", f"more than {peer.of.limit} routes: raise 'limit', or ask the peer for fewer", str(flow))
             return
         peer.routes[flow] = route = Route(attributes, time.time(), peer.round)
@@ -318,7 +316,8 @@ class Adapter:
     def save(self) -> None:
         self.changed = False
         self.save_after = time.monotonic() + 1
-        if self.saved:
+        if self.saver:
+            self.changed = True
             return
         if sum(len(peer.routes) for peer in self.peers.values()) <= state.FEW:
             self.write_files()
@@ -329,11 +328,11 @@ class Adapter:
                 self.write_files()
             finally:
                 os._exit(0)
-        self.saved = child
+        self.saver = child
 
     def reap(self) -> None:
-        if self.saved and os.waitpid(int(self.saved), os.WNOHANG)[0]:
-            self.saved = 0
+        if self.saver and os.waitpid(self.saver, os.WNOHANG)[0]:
+            self.saver = 0
 
     def write_files(self) -> None:
         try:
@@ -405,6 +404,8 @@ class Adapter:
             self.flush()
         if self.source:
             self.source.close()
+        if self.saver:
+            os.waitpid(self.saver, 0)
         self.write_files()
         return EXIT_OK if self.stop else EXIT_ERROR
 

@@ -43,7 +43,6 @@ class Peer:
     expire_s: int = 0
     actions: tuple[str, ...] = ACTIONS
     local: str = ""             # our address of the session, if the speaker does not tell it
-    rank: int = 0
 
 
 class Protected(NamedTuple):
@@ -123,7 +122,7 @@ VALUES = {"speaker": ("speaker", one_of(exabgp="exabgp", gobgp="gobgp")), "hold"
 def read_peer(setup: Setup, words: list[str]) -> None:
     if not words or len(words) % 2 == 0:
         raise Wrong("expected 'peer ADDRESS [vr NAME] [limit N] [validate routes|off] [next-hop A,…] [expire S] [actions A,…] [local ADDRESS]'")
-    peer = Peer(address(words[0]), rank=len(setup.peers))
+    peer = Peer(address(words[0]))
     for word, value in zip(words[1::2], words[2::2]):
         if word not in PEER:
             raise Wrong(f"unknown word '{word}', expected {', '.join(PEER)}")
