@@ -48,7 +48,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench curve path-cost ptf flood soak proofs fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance evidence e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench curve path-cost ptf flood soak proofs fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -115,6 +115,9 @@ matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in b
 
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
+
+evidence: build ## test: suites that others have written, IN=topotests, with Linux and with kamueed; docs/evidence; CASES='ospf_topo1 rip_topo1', LANES (1) (root; a package mirror)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tools/evidence $(if $(LANES),--lanes $(LANES)) $(BUILD)-evidence $(or $(IN),topotests) $(CASES)
 
 e2e: $(BUILD)/build.ninja ## test: end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
 	tests/run e2e --build $(BUILD) $(if $(LANES),--lanes $(LANES)) $(ARGS)
@@ -245,4 +248,4 @@ uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-curve $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS) $(CBMC)
+	rm -rf $(BUILD) $(BUILD)-cost $(BUILD)-curve $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-evidence $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS) $(CBMC)

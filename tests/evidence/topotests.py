@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""FRR's topotests, of the source package of the FRR that is installed."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TITLE = "FRR's topotests"
+ABOUT = """The tests that FRR's makers run on their own routers, unmodified, with Debian's FRR: in each router's namespace a kamueed has a port
+for each interface, and forwards. A case is a directory of tests with one or more topologies."""
+PACKAGES = ("frr", "frr-pythontools", "gdb")
+LIMIT_S = 3600      # of a directory
+LEFT_OUT = {"docker", "example_test", "example_topojson_test", "lib", "munet"}     # as in its pytest.ini
+# The whole of it runs in namespaces of its own, which end with it: its commands end processes by name. Its nodes set
+# parameters of the machine (core_pattern): they can not. The suite begins only if each daemon exists, and Debian 12 has no
+# pim6d. The shell stays, and reaps the daemons.
+ISOLATED = """
+mount -t tmpfs tmpfs /run
+mkdir /run/suite /run/out /run/tmp
+mount --bind "$SUITE" /run/suite
+mount --bind "$OUT" /run/out
+for part in kernel fs; do mount --bind /proc/sys/$part /proc/sys/$part; mount -o remount,bind,ro /proc/sys/$part; done
+mkdir /run/frr-real
+mount --bind /usr/lib/frr /run/frr-real
+mount -t tmpfs tmpfs /usr/lib/frr
+ln -s /run/frr-real/* /usr/lib/frr
+[ -e /usr/lib/frr/pim6d ] || ln -s /bin/false /usr/lib/frr/pim6d
+ip link set lo up
+cd /run/suite
+/usr/bin/python3 -m pytest -q -p no:cacheprovider -p topotests_plugin --rundir /run/out "$@" || exit
+"""
+
+
+def told(*command: str) -> str:
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+class Suite:
+    def __init__(self, work: Path):
+        self.work = work
+        self.version = told("dpkg-query", "-W", "-f", "${source:Version}", "frr")
+        self.source = work / f"frr-{self.version}"
+        self.tests = self.source / "tests/topotests"
+
+    def fetch(self) -> None:
+        """By apt-get, with the machine's mirrors and keys, but lists of its own."""
+        if subprocess.run(["dpkg-query", "-W", *PACKAGES], capture_output=True).returncode:
+            subprocess.run(["apt-get", "-q", "-y", "install", "--no-install-recommends", *PACKAGES], check=True, stdout=subprocess.DEVNULL)
+        if (self.source / "fetched").exists():
+            return
+        print(f"topotests: fetching the source of frr {self.version}", flush=True)
+        apt = self.work / "apt"
+        for directory in ("lists/partial", "archives/partial"):
+            (apt / directory).mkdir(parents=True, exist_ok=True)
+        (apt / "sources.list").write_text(told("apt-get", "indextargets", "Created-By: Packages", "--format", "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)"))
+        (apt / "apt.conf").write_text("".join(f'{name} "{value}";\n' for name, value in {
+            "Dir::Etc::sourcelist": apt / "sources.list", "Dir::Etc::sourceparts": "-", "Dir::State::lists": apt / "lists",
+            "Dir::Cache::archives": apt / "archives", "Dir::Cache::pkgcache": "", "Dir::Cache::srcpkgcache": "",
+            "APT::Sandbox::User": "root"}.items()))
+        env = {**os.environ, "APT_CONFIG": str(apt / "apt.conf")}
+        subprocess.run(["apt-get", "-q", "update"], check=True, env=env, stdout=subprocess.DEVNULL)
+        subprocess.run(["apt-get", "-q", "source", "--download-only", f"frr={self.version}"], check=True, env=env, cwd=apt, stdout=subprocess.DEVNULL)
+        self.source.mkdir(exist_ok=True)
+        upstream = next(apt.glob(f"frr_{self.version.rpartition('-')[0]}.orig.tar.*"))
+        subprocess.run(["tar", "-xf", upstream, "--strip-components=1", "-C", self.source, "--wildcards", "*/tests/topotests"], check=True)
+        (self.source / "fetched").touch()
+
+    def cases(self) -> list[str]:
+        return sorted({test.relative_to(self.tests).parts[0] for test in self.tests.glob("*/**/test_*.py")} - LEFT_OUT)
+
+    def run(self, case: str, kamueed: Path | None, out: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
+        """Outcome and reason of each test of a directory, and what our own look at each kamueed found wrong."""
+        results = out / "results"
+        results.touch()
+        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
+               "TMPDIR": "/run/tmp",
+               "SUITE": str(self.tests), "OUT": str(out), "EVIDENCE_RESULTS": "/run/out/results"}
+        if kamueed:
+            env |= {"EVIDENCE_KAMUEED": str(kamueed), "EVIDENCE_KAMUEE": str(ROOT / "kamuee")}
+        why = ""
+        with open(out / "log", "w") as log:
+            try:
+                subprocess.run(["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc",
+                                "sh", "-euc", ISOLATED, "sh", case], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S)
+            except subprocess.TimeoutExpired:
+                why = f"did not end within {LIMIT_S // 60} minutes"
+        lines = [json.loads(line) for line in results.read_text().splitlines()]
+        outcomes: dict[str, tuple[str, str]] = {}
+        for line in lines:
+            # What fails in the setup or after the test has failed.
+            if "test" in line and outcomes.get(line["test"], ("passed",))[0] != "failed":
+                outcomes[line["test"]] = (line["outcome"], line["why"])
+        if why or not outcomes:
+            outcomes[f"{case}: the rest"] = ("failed", why or "pytest ended without a result")
+        return outcomes, [f"{line['router']}: {line['found']}" for line in lines if line.get("found")]
