@@ -497,6 +497,20 @@ def test_routes_that_a_new_session_does_not_bring_again_go(process):
     assert process.client.rules == {}
 
 
+def test_a_withdrawal_while_the_speaker_is_asked_again_is_not_missed(process):
+    """A route comes before the news of its session; then all routes are told once more, but not what went in between."""
+    process.take(Session("192.0.2.2", False))
+    for host in ("10.0.0.1", "10.0.0.2"):
+        process.take(Announce("192.0.2.2", to(host), DROP))
+    process.take(Session("192.0.2.2", True, again=True))
+    process.take(Session("192.0.2.2", True))
+    process.take(Announce("192.0.2.2", to("10.0.0.2"), DROP))
+    process.peers["192.0.2.2"].deadline = 0.0
+    process.tick()
+    process.flush()
+    assert list(process.client.rules.values()) == ["deny ipv4 from 0.0.0.0/0 to 10.0.0.2/32"]
+
+
 def test_rules_come_back_after_kamueed_and_after_the_process(process):
     for i in range(3):
         process.take(Announce("192.0.2.2", to(f"10.0.0.{i}"), RATE))

@@ -105,7 +105,7 @@ class Adapter:
             self.refuse(event.peer, "unreadable", event.reason, event.text)
 
     def take_session(self, peer: PeerState, told: Session) -> None:
-        if peer.session and peer.session.up == told.up:
+        if peer.session and peer.session.up == told.up and not told.again:
             return
         peer.session = told
         peer.local = told.local or peer.local

@@ -22,6 +22,7 @@ class Session(NamedTuple):
     local: str = ""         # our address; "" if the speaker does not tell
     local_as: int = 0
     peer_as: int = 0
+    again: bool = False     # all its routes are told once more
 
 
 class Announce(NamedTuple):

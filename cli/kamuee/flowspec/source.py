@@ -136,8 +136,9 @@ class GoBGP(Source):
             self.log(f"gobgpd at {self.setup.host} port {self.setup.port} {'does not answer' if failed else 'answers'}")
         came = [session for session in told if session.up and not (session.peer in self.sessions and self.sessions[session.peer].up)]
         self.sessions.update((session.peer, session) for session in told)
-        yield from told
-        for family in FAMILIES if came else ():     # this may be news after their routes: hear all again
+        # This may be news after their routes: hear all again. What is withdrawn meanwhile is not told.
+        yield from (session._replace(again=session in came) for session in told)
+        for family in FAMILIES if came else ():
             if family in self.children:
                 self.children[family].terminate()
                 self.ended_by_us.add(family)
