@@ -63,7 +63,7 @@ set vr blue
 set vr blue fib-engine poptrie flow-hash symmetric flow-label true flow-hash-seed 5 cpu-weight 9 acl in a out b
 set vr blue routing-daemon frr
 set vr blue budget interfaces 700 tunnels 70
-set vr blue budget ipv4-routes 70 ipv6-routes 70 nexthops 70 neighbors 70 rules 777 set-members 777 captures 7 memory 70 punt-rate 7000
+set vr blue budget ipv4-routes 70 ipv6-routes 70 nexthops 70 neighbors 70 rules 777 set-members 777 captures 7 memory 70 punt-rate 7000 labels 70
 set interface v1 vr blue
 set metalink m a red b blue mtu 1400
 set tunnel t1 kind gre local 10.1.0.1 remote 10.2.0.9 mtu 1300
@@ -95,6 +95,7 @@ set acl a rule 3 permit icmp from any to any icmp-type echo-request
 set acl a rule 4 permit ip from any to any first-fragment
 set acl a rule 5 permit ip from any to any log every 7
 set acl a rule 6 permit udp from any to any police 100 burst 10
+set acl a rule 16 permit udp from any to 203.0.113.16 police packets 100
 set acl a rule 7 permit ip from any to any mirror m
 set acl a rule 8 permit ip from any to any redirect to 192.0.2.1
 set acl a rule 9 permit ip from any to any class 3 remark-dscp ef
@@ -128,7 +129,7 @@ set port p0 queue other maximum 700M weight 7 limit 77k reserve 7 profile r
 set thread CORE forwarder port p0 rx-queue 0
 set forwarding idle performance ipv4-options process latency-sample 61 flow-hash l3 flow-label false flow-hash-seed 7 cpu-weight 8 acl in d out d
 set forwarding budget interfaces 7000 tunnels 700
-set forwarding budget ipv4-routes 7000 ipv6-routes 7000 nexthops 700 neighbors 700 rules 777 set-members 777 captures 7 memory 700 punt-rate 70000
+set forwarding budget ipv4-routes 7000 ipv6-routes 7000 nexthops 700 neighbors 700 rules 777 set-members 777 captures 7 memory 700 punt-rate 70000 labels 700
 set punt icmp rate 700 burst 80 queue 99
 set multicast route default 239.1.1.1 any input p2 output p0 ttl 9
 set icmp rate 7 burst 8 total-rate 9 total-burst 10

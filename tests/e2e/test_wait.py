@@ -38,7 +38,7 @@ INPUT = {
     "explain": [{"interface": "p0", "destination": "20.0.0.1"}], "trace": [], "audit": [{}],
     "route-changes": [{}, {"limit": 10000}], "route-at": [{"address": "20.0.1.1", "ago": 1}], "web-address": [{}], "test-tap": [{}],
     "capture": [], "acl-rules": [{"name": "big", "limit": 10000}], "acl-lint": [{"name": "big", "limit": 10000}], "clear-counters": [{}],
-    "clear-alarm": [{"name": "session-down"}], "clear-acl": [{}], "reload": [{}],
+    "clear-alarm": [{"name": "session-down"}], "clear-acl": [{}], "acl-change": [{"name": "big", "lease": 60}], "reload": [{}],
     "address-set-contains": [{"name": "s", "address": [f"198.18.{i >> 8}.{i & 255}" for i in range(4096)]}],
     "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [], "upgrade": [{"binary": "/nowhere"}],
     "silence-alarm": [{"name": "buffers"}], "clear-neighbor": [{}], "vr-lines": [{"name": "nobody"}],
