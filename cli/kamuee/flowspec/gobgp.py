@@ -20,7 +20,7 @@ def command(host: str, port: int, *words: str) -> list[str]:
 
 
 def monitor(host: str, port: int, family: int) -> list[str]:
-    """The command that tells the routes of a family, those of now and then changes."""
+    """The command that prints the routes of a family, first all, then changes."""
     return command(host, port, "monitor", "adj-in", "--current", "-a", f"ipv{family}-flowspec")
 
 

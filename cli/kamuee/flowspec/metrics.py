@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics in a file, for the textfile collector of Prometheus' node_exporter. kamueed has those of the lists."""
+"""Metrics in a file, for the textfile collector of Prometheus' node_exporter. kamueed has the metrics of the lists."""
 from __future__ import annotations
 
 import os

@@ -122,7 +122,8 @@ struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl
 struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
 
 // --- temporary rules (acl_temporary.c) ---
-void acl_temporary_append(struct acl_lines *l, const struct acl_build *b); // those of the list
+// Appends the temporary rules of the list.
+void acl_temporary_append(struct acl_lines *l, const struct acl_build *b);
 // 0: the steps in place are appended to `c`, and `l` has the added rules; 1: `l` has all rules for
 // a new list; -EINVAL with a sentence.
 int acl_temporary_plan(const struct acl_temporary *t, const struct acl_active_list *held,

@@ -376,7 +376,7 @@ emptied_test(temporary_rules_stay_beside_those_of_the_configuration)
     assert_int_equal(temporarily("6 deny 50\n", 0, false), 0);
     assert_int_equal(packets("edge", 5), 3);
     assert_int_equal(temporary(), 2);
-    // deleted one by one; those that are absent do not matter
+    // deleted one by one; absent numbers do not matter
     assert_int_equal(temporarily("", 5, false), 0);
     assert_int_equal(temporarily("", 5, false), 0);
     assert_int_equal(pass("edge", flood), 0);

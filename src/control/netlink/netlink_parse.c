@@ -130,7 +130,7 @@ static void encap_labels(const struct encap *e, struct label_stack *s, uint8_t *
     *out_bad |= bad;
 }
 
-// The encapsulation becomes labels of the hop, or *encap says what is not supported.
+// Stores the labels in the hop, or the type of an unsupported encapsulation in *encap.
 static void encap_finish(const struct encap *e, struct label_stack *s, uint8_t *encap, bool *bad)
 {
     if (e->type == LWTUNNEL_ENCAP_MPLS && e->data)

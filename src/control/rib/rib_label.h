@@ -7,9 +7,9 @@
 // (hop_set.c). A label whose next hop is not usable is out of that table, so its packets are
 // dropped.
 //
-// Linux announces every change of these routes, also those that follow from the removal of a
-// device; that a device is down or has lost its carrier is known from the link. Dumps find the
-// rest. A kernel without MPLS is never asked (has_mpls). rib_manager's thread only.
+// Linux announces every change of these routes, also after the removal of a device. The link tells
+// that a device is down or has lost its carrier. Dumps find the rest. A kernel without MPLS is
+// never asked (has_mpls). rib_manager's thread only.
 #ifndef RIB_RIB_LABEL_H
 #define RIB_RIB_LABEL_H
 

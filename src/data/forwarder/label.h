@@ -71,7 +71,7 @@ uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out);
 // Sends the packets of p, whose next hops are ENCAP, regardless of their size. `lower`: their TTL
 // is still to be lowered.
 void label_send(struct forwarder *f, struct burst *p, bool lower);
-// The packets of b, with labels, come back from neigh_manager; those that may be sent stay.
+// Packets of b, with labels, come back from neigh_manager; b keeps the ones that can be sent.
 void label_resume(struct forwarder *f, struct burst *b);
 
 // --- label_error.c ---

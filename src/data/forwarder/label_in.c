@@ -207,7 +207,7 @@ static uint64_t label_usual(struct forwarder *f, struct burst *b, uint64_t *gone
     return others;
 }
 
-// What is left of packet i once labels have been taken off.
+// Rest of packet i behind its removed labels.
 struct rest {
     uint8_t *at;
     uint32_t readable, len; // from there on

@@ -126,7 +126,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         STAGE(STAGE_ETHER_OUT, ether_out(f, b));
 }
 
-// Packets with labels. Those that lose them here were received, and counted, with them.
+// Packets with labels. A packet that loses its labels here was counted with them on receive.
 PATH_INLINE void path_labels(struct forwarder *f, enum how how)
 {
     struct burst *b = &f->labels;

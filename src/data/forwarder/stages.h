@@ -78,7 +78,7 @@ void path_local_usual(struct forwarder *f);
 void path_outer_usual(struct forwarder *f);
 void path_outer_recorded(struct forwarder *f);
 void path_flush(struct forwarder *f);
-// Counts the packets of b, whose next hops are known, for whoever wants to know (f->counting).
+// Counts the packets of b, whose next hops are known, as f->counting says.
 void path_count(struct forwarder *f, const struct burst *b);
 
 #endif

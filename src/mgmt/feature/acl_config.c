@@ -367,7 +367,7 @@ static int prepare_acls(const struct model *from, const struct model *to, struct
     return r ? r : check_budgets(to, e);
 }
 
-// Changes what the configuration does not say.
+// Changes temporary rules, which are not in the configuration.
 static int change_now(struct acl_prepare_request *ask, struct errors *e)
 {
     char err[512] = "";

@@ -3,7 +3,7 @@
 //
 // Random label routes come as events or only by the next dump, as if their events had been lost;
 // links lose their carrier and neighbors their MAC. After each step, the forwarders' entry of each
-// label is the one that the model derives from the kernel's route. Then the same of IP routes,
+// label is the one that the model derives from the kernel's route. The same for IP routes,
 // next-hop objects, budgets and the journal.
 #include <endian.h>
 #include <libmnl/libmnl.h>
