@@ -166,3 +166,7 @@ ARGUMENTS = {
 
 def accepts(name: str, word: str) -> bool:
     return ARGUMENTS[name].accepts(word)
+
+
+def described(name: str) -> str:
+    return f"{name}, {ARGUMENTS[name].help}"

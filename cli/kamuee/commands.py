@@ -7,7 +7,7 @@ function `f(context, match)` that does it.
 """
 from __future__ import annotations
 
-from kamuee.arguments import accepts
+from kamuee.arguments import accepts, described
 from kamuee.grammar import Command, Grammar
 
 # In any order: IOS says PREFIX longer-prefixes, Junos the table first.
@@ -358,4 +358,4 @@ def meaning(word: str, before: str = "") -> str:
 
 def grammar(editing: bool = False) -> Grammar:
     """The commands, while editing or not."""
-    return Grammar([command for command in COMMANDS if command.mode != ("run" if editing else "edit")], accepts)
+    return Grammar([command for command in COMMANDS if command.mode != ("run" if editing else "edit")], accepts, described)

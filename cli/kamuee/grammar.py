@@ -70,11 +70,11 @@ Accepts = Callable[[str, str], bool]  # (NAME, word)
 
 
 class Grammar:
-    """All commands in one graph. `accepts` says whether a word can be an argument of this NAME."""
+    """All commands in one graph. `accepts` says whether a word can be an argument of this NAME, `meaning` explains a NAME."""
 
-    def __init__(self, commands: Iterable[Command], accepts: Accepts) -> None:
+    def __init__(self, commands: Iterable[Command], accepts: Accepts, meaning: Callable[[str], str] = str) -> None:
         self.commands = tuple(commands)
-        self.accepts = accepts
+        self.accepts, self.meaning = accepts, meaning
         self.start = [compile_pattern(command) for command in self.commands]
 
     def match(self, words: Sequence[str]) -> Match:
@@ -130,7 +130,10 @@ class Grammar:
 
     def expected(self, places: Iterable[Place]) -> list[str]:
         """The line that lists the possible words; a list too long to read is left to 'help'."""
-        words = sorted({edge.word for place in places for edge in place.edges})
+        edges = {edge.word: edge for place in places for edge in place.edges}
+        words = sorted(edges)
+        if len(words) == 1 and edges[words[0]].is_argument:
+            return [f"expected: {self.meaning(words[0])}"]
         if len(words) > LISTED:
             return ["'help' lists all commands, '?' shows what can follow"]
         return [f"expected: {' '.join(words) if words else 'the end of the line'}"]

@@ -92,7 +92,14 @@ def test_unknown_word_says_where_and_what_was_expected():
 def test_incomplete_command_says_what_is_missing():
     with pytest.raises(UsageError) as caught:
         match("port attach p0")
-    assert str(caught.value) == "the command is not complete: port attach p0\nexpected: DEVARGS"
+    assert str(caught.value) == ("the command is not complete: port attach p0\n"
+                                 "expected: DEVARGS, a DPDK device: 0000:3b:00.0, net_af_packet0,iface=eth1, …")
+
+
+def test_an_argument_out_of_range_is_told_its_range():
+    with pytest.raises(UsageError) as caught:
+        match("show mpls table label 5")
+    assert str(caught.value) == "show mpls table label: '5' is not expected here\nexpected: MPLSLABEL, an MPLS label: 16 to 1048575"
 
 
 def test_word_after_the_end_is_refused():
