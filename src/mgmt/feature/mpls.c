@@ -4,25 +4,17 @@
 #include <string.h>
 
 #include "base/protocol.h"
+#include "feature/route.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/vr.h"
 
-static const struct column hop_columns[] = {
-    COLUMN(struct rib_hop, iface, "interface", .any = true),
-    COLUMN(struct rib_hop, gateway, "gateway", .any = true),
-    COLUMN(struct rib_hop, labels, "labels"),
-    COLUMN(struct rib_hop, weight, "weight"),
-    COLUMN(struct rib_hop, resolved, "resolved"),
-    COLUMN(struct rib_hop, alive, "alive"),
-    {0}};
-
 static void write_hop(struct jwrite *j, const struct rib_hop *h)
 {
     jwrite_begin(j, NULL, '{');
-    columns_write(j, hop_columns, h);
+    columns_write(j, route_hop_columns, h);
     if (h->has_mac)
         jwrite_mac(j, "mac", h->mac);
     jwrite_end(j, '}');

@@ -47,7 +47,7 @@ static int route_type_number(const char *name)
 
 // --- rows ---------------------------------------------------------------------------------------
 
-static const struct column hop_columns[] = {
+const struct column route_hop_columns[] = {
     COLUMN(struct rib_hop, iface, "interface", .any = true),
     COLUMN(struct rib_hop, gateway, "gateway", .any = true),
     COLUMN(struct rib_hop, labels, "labels"),
@@ -63,7 +63,7 @@ static void write_hops(struct jwrite *j, const struct rib_row *r, bool foreign)
     jwrite_begin(j, "hop", '[');
     for (unsigned i = 0; i < r->n_hops; i++) {
         jwrite_begin(j, NULL, '{');
-        columns_write(j, hop_columns, &r->hop[i]);
+        columns_write(j, route_hop_columns, &r->hop[i]);
         if (foreign)
             columns_write(j, foreign_columns, &r->hop[i]);
         jwrite_end(j, '}');
