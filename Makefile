@@ -19,14 +19,14 @@ TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3
 	dnsmasq-base udhcpc lldpd wireguard-tools wireguard-go
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring arch-test binfmt-support qemu-user-static
 BENCH_PACKAGES = dpdk-dev
-DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
+DEB_PACKAGES = debhelper dh-python lintian rpm rpmlint shellcheck crun python3-venv
 DEVELOPER_PACKAGES = clang-format libclang-rt-dev llvm valgrind gdb universal-ctags qemu-user
 # What the demo needs, and no test.
 DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 traceroute iputils-ping procps
 DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
 DEMO_TARGETS = kamueed src/main/kamuee-keeper
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd curl ssh-keygen journalctl qemu-system-x86_64 qemu-img arch-test mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
+HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd curl ssh-keygen journalctl qemu-system-x86_64 qemu-img arch-test mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpm rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf

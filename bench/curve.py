@@ -34,6 +34,7 @@ WARM_POLLS, POLLS = 100, 1000
 ROUTES = "20000"
 FLAGS = ["-Dbuildtype=release", "-Db_lto=true", "-Dbench_lto=true"]
 ALLOCATIONS_C = Path(__file__).parent / "curve/allocations.c"
+LICENSE = "SPDX-License-Identifier" + ": BSD-3-Clause"        # of the files that it writes
 
 
 class Missing(Exception):
@@ -225,7 +226,7 @@ def write_row(row: dict[str, str]) -> None:
     place = {commit[:10]: at for at, commit in enumerate(order)}
     lines = ["\t".join(each.get(column, "") for column in COLUMNS)
              for each in sorted(rows.values(), key=lambda each: place.get(each["commit"], len(order)))]
-    TABLE.write_text("\n".join(["# SPDX-License-Identifier: BSD-3-Clause", "\t".join(COLUMNS), *lines]) + "\n")
+    TABLE.write_text("\n".join([f"# {LICENSE}", "\t".join(COLUMNS), *lines]) + "\n")
 
 
 def git(*words: str, tree: Path = ROOT) -> str:
@@ -352,7 +353,7 @@ def picture(rows: list[dict[str, str]]) -> str:
         parts.append(f'<text x="{left + WIDTH}" y="{top + 10}" text-anchor="end">{text(known[-1][1])}</text>')
     width, height = ACROSS * (WIDTH + 20), down * (HEIGHT + 40) + 10
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">\n'
-            "<!-- SPDX-License-Identifier: BSD-3-Clause -->\n"
+            f"<!-- {LICENSE} -->\n"
             "<style>.name{font-weight:bold} .axis{stroke:#999} polyline{fill:none;stroke:#1565c0;stroke-width:1.5} circle{fill:#1565c0}</style>\n"
             f'<rect width="{width}" height="{height}" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kamuee.lab.errors import LabError
 
-# For ports on kernel interfaces (net_admin, net_raw, ipc_lock; bpf on veths) in namespaces of their own (sys_admin).
-CAPABILITIES = ("net_admin", "net_raw", "ipc_lock", "bpf", "sys_admin")
+# For ports on kernel interfaces (net_admin, net_raw) in namespaces of their own (sys_admin).
+CAPABILITIES = ("net_admin", "net_raw", "sys_admin")
 
 
 def ids() -> tuple[int, int] | None:

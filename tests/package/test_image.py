@@ -64,7 +64,7 @@ def test_sigterm_ends_it_in_order(container: Container):
     assert "eth1@" in left and "eth2@" in left and "wire" not in left      # as they were given
 
 
-@pytest.mark.parametrize("lacks", ["NET_ADMIN", "NET_RAW", "IPC_LOCK"])
+@pytest.mark.parametrize("lacks", ["NET_ADMIN", "NET_RAW"])
 def test_a_missing_capability_is_named(image: Image, lacks: str):
     """Each is needed: without it kamueed does not start, or takes no port, and the container's log says which one it is."""
     made = Container(image, f"kpkg-{lacks.lower().replace('_', '-')}", lacks=lacks)
