@@ -4,5 +4,4 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli"), str(HERE.parent / "tests")]
-from by_qemu import mark as pytest_collection_modifyitems   # noqa: E402, F401
+sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]

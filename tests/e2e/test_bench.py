@@ -78,3 +78,25 @@ def test_benchmarks_run_without_the_widest_vectors(kamueed, prefixes, simd, word
     more = ("--prefixes", str(prefixes)) if words[0] in ("forward", "paper") else ()
     result = bench(kamueed, simd, *words, *more)
     assert len([figure for _, figure in figures(result) if figure > 0]) > 10
+
+
+def test_a_card_is_qualified_over_a_cable(kamueed, tmp_path):
+    """By a short run; its report passes its own check."""
+    file = tmp_path / "report.json"
+
+    def run(*words: object) -> subprocess.CompletedProcess:
+        return subprocess.run([ROOT / "kamuee", "bench", "qualify", *words], capture_output=True, text=True, timeout=LIMIT_S,
+                              env={**os.environ, "KAMUEED": kamueed})
+    subprocess.run("ip link add kq0 type veth peer name kq1", shell=True, check=True)
+    try:
+        done = run("kq0", "kq1", "--quick", "--force", "--report", file)
+    finally:
+        subprocess.run("ip link del kq0", shell=True, check=True)
+    assert file.exists(), done.stderr
+    found = json.loads(file.read_text())
+    passed = {each["check"]: each["passed"] for each in found["checks"]}
+    assert passed["audit after route changes"] and passed["ledger"] and passed["upgrade"], done.stdout     # the others need a quiet machine
+    assert done.returncode == (not all(passed.values()))
+    assert {port["name"]: port["status"] for port in found["ports"]} == {"c0": "up", "c1": "up"}
+    assert len([row for row in found["rows"] if row["test"] == "throughput"]) == 4
+    assert run("--check", file).returncode == 0
