@@ -6,7 +6,7 @@ The daemon holds all state; the tools keep only the last counters that they show
 
 import os
 
-__version__ = "0.9.1"
+__version__ = "0.10.0"
 
 # kamuee.lab has a folder of its own beside cli/. Installed, it is in this one (meson.build).
 __path__.append(os.path.dirname(os.path.dirname(__path__[0])))
