@@ -299,17 +299,19 @@ static void labels_make(const struct table *t4, const uint32_t hop[NEXT_HOPS + 1
     for (unsigned p = 0; p < PORTS; p++)
         iface_set_mpls(own[p], true);
     for (uint32_t k = 0; k < SWAPPED_LABELS; k++)
-        bench_check(
-            !label_set(
-                0, LABEL_FIRST + k,
-                nexthop_encap_new(&(struct nexthop_encap){
-                    .via = hop[1 + k % NEXT_HOPS], .n = 1, .label = {(LABEL_FIRST + k) << 12}})),
-            "no memory for labels");
+        bench_check(!label_set(0, LABEL_FIRST + k,
+                               nexthop_encap_new(&(struct nexthop_encap){
+                                   .via = hop[1 + k % NEXT_HOPS],
+                                   .n = 1,
+                                   .label_be = {nexthop_label(LABEL_FIRST + k)}})),
+                    "no memory for labels");
     bench_check(!label_set(0, POPPED_LABEL, nexthop_encap_new(&(struct nexthop_encap){0})),
                 "no memory for labels");
     for (unsigned k = 1; k <= NEXT_HOPS; k++)
         push[k] = nexthop_encap_new(&(struct nexthop_encap){
-            .via = hop[k], .n = 2, .label = {(LABEL_FIRST + k) << 12, 99 << 12}});
+            .via = hop[k],
+            .n = 2,
+            .label_be = {nexthop_label(LABEL_FIRST + k), nexthop_label(99)}});
     router_fib_fill(vr_get(INTO_LABELS)->fib4, t4, push, false);
     router_role(ROLE_CONTROL);
 }

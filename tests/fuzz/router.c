@@ -19,7 +19,7 @@ static uint32_t encap(uint32_t via, uint16_t vr, uint8_t n, uint8_t flags)
     struct nexthop_encap e = {.via = via, .vr = vr, .n = n, .flags = flags};
 
     for (unsigned k = 0; k < n; k++)
-        e.label[k] = (FUZZ_LABEL + k) << 12;
+        e.label_be[k] = nexthop_label(FUZZ_LABEL + k);
     return nexthop_encap_new(&e);
 }
 

@@ -49,4 +49,16 @@ static inline void burst_cross(struct forwarder *f, const struct burst *b)
     cross_run_end(f, &run);
 }
 
+// The same for some packets.
+static inline void burst_cross_of(struct forwarder *f, const struct burst *b, uint64_t of)
+{
+    struct cross_run run = {0};
+
+    for (; of; of &= of - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(of);
+        cross_run_add(f, &run, iface_get(b->iface[i])->vr, iface_get(b->out_iface[i])->vr);
+    }
+    cross_run_end(f, &run);
+}
+
 #endif

@@ -240,41 +240,19 @@ static void rx_keep(struct forwarder *f, uint64_t rest)
 // The round for untagged frames with labels. Returns the bytes of the frames that it took.
 static __rte_noinline uint64_t take_labels(struct forwarder *f, const struct port *port)
 {
-    const struct iface *own = iface_get(port->untagged);
-    const uint64_t mac = iface_mac_word(own->mac) & LANES_MAC;
+    struct counter_iface *c = &f->counter->iface[port->untagged];
     struct burst *b = &f->labels;
-    uint64_t bytes = 0, rest = 0;
     const unsigned at = b->n;
+    const uint32_t bytes = b->bytes;
 
-    if (!own->mpls || !iface_is_up(own))
+    if (!iface_get(port->untagged)->mpls)
         return 0;
-    for (unsigned i = 0; i < f->rx.n; i++) {
-        struct rte_mbuf *m = f->rx.pkt[i];
-        uint8_t *frame = f->rx.frame[i];
-        const unsigned n = b->n;
-        if (load16(frame + 12) != ETHER_TYPE_MPLS || (load64(frame) & LANES_MAC) != mac ||
-            m->ol_flags & LANES_STRIPPED || m->nb_segs > 1 ||
-            m->data_len < ETHER_HDR + LABEL_HDR) {
-            rest |= 1ull << i;
-            continue;
-        }
-        b->pkt[n] = m;
-        b->ip[n] = frame + ETHER_HDR;
-        b->hop[n] = load32(frame + ETHER_HDR);
-        b->iface[n] = own->id;
-        b->vr[n] = own->vr;
-        b->size[n] = (uint16_t)m->pkt_len;
-        b->len[n] = (uint16_t)(m->pkt_len - ETHER_HDR);
-        bytes += m->pkt_len;
-        b->n = n + 1;
-    }
-    b->features |= own->flags & IFACE_FEATURES;
+    rx_keep(f, f->lanes->append_labels(&f->rx, port, b));
     b->l2 = at == 0 || b->l2 == ETHER_HDR ? ETHER_HDR : 0;
     f->odd += b->n - at;
-    f->counter->iface[own->id].rx_packets += b->n - at;
-    f->counter->iface[own->id].rx_bytes += bytes;
-    rx_keep(f, rest);
-    return bytes;
+    c->rx_packets += b->n - at;
+    c->rx_bytes += b->bytes - bytes;
+    return b->bytes - bytes;
 }
 
 // One round. Returns the bytes of the frames that it took, 0 = none.

@@ -4,7 +4,9 @@
 //   in     b->ip[], nh[], the results of lanes->apply_nexthops; each nh[] is an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
-// Labels are the third family: the top one is written where an IP packet has its TTL.
+// Labels are the third family: the top one is written where an IP packet has its TTL. Packets that
+// get labels pass push_frames(), which also does what lanes->apply_nexthops() does for others: the
+// neighbor is behind the next hop.
 //
 // The Ethernet header is copied from the adjacency in overlapping words of 8 bytes; TTL and
 // checksum are written as one word; padding after the packet is cut off by setting the length. The
@@ -16,6 +18,7 @@
 // many tags as they came with (b->in_place), their data stays where it is; if they also keep their
 // length (b->same), no more is written than a tagged frame's interface, in place of a tag (tx.h).
 // Untagged frames are counted in the port's word, and by tx_flush for their interface.
+#include "forwarder/label.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -94,10 +97,12 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
         store32(ip + hop_at, b->hop_out[i]);
         uint64_t at = tx_word[port];
         tx_pkt[port][tx_word_n(at)] = m;
-        if (!l2 || moved)
+        if (!l2)
             lengths_set(m, frame, size);
         else if (resized)
             packet_set_length(m, size);
+        if (l2 && moved)
+            m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
         if (l2 == ETHER_HDR) {
             tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
@@ -170,35 +175,169 @@ INLINE void write_family(struct forwarder *f, const struct burst *b, uint8_t fam
         write_frames(f, b, family, 0, true, false);
 }
 
-void ether_out(struct forwarder *f, struct burst *b)
+// --- the stage, for plain packets, for labels, and for frames that begin elsewhere ---
+
+INLINE void make_room(struct forwarder *f, const struct burst *b)
 {
     if (f->tx_queued + b->n > COLLECT_MAX)
         tx_flush(f);
+}
+
+INLINE void appended(struct forwarder *f, struct burst *b)
+{
+    f->tx_queued += b->n;
+    b->n = 0;
+}
+
+void ether_out(struct forwarder *f, struct burst *b)
+{
+    make_room(f, b);
     if (b->family == IP4)
         write_family(f, b, IP4);
     else
         write_family(f, b, IP6);
-    f->tx_queued += b->n;
-    b->n = 0;
+    appended(f, b);
 }
 
 void ether_out_labels(struct forwarder *f, struct burst *b)
 {
-    if (f->tx_queued + b->n > COLLECT_MAX)
-        tx_flush(f);
+    make_room(f, b);
     write_family(f, b, LABELS);
-    f->tx_queued += b->n;
-    b->n = 0;
+    appended(f, b);
 }
 
-void ether_out_pushed(struct forwarder *f, struct burst *b)
+INLINE void write_moved(struct forwarder *f, const struct burst *b, uint8_t family)
 {
-    if (f->tx_queued + b->n > COLLECT_MAX)
-        tx_flush(f);
-    if (b->l2 == ETHER_HDR)
-        write_frames(f, b, LABELS, ETHER_HDR, true, true);
+    if (likely(b->in_place && b->l2 == ETHER_HDR && !b->chained))
+        write_frames(f, b, family, ETHER_HDR, true, true);
     else
-        write_frames(f, b, LABELS, 0, true, false);
-    f->tx_queued += b->n;
-    b->n = 0;
+        write_frames(f, b, family, 0, true, false);
+}
+
+void ether_out_moved(struct forwarder *f, struct burst *b)
+{
+    make_room(f, b);
+    if (b->family == IP4)
+        write_moved(f, b, IP4);
+    else
+        write_moved(f, b, IP6);
+    appended(f, b);
+}
+
+// --- packets that get labels ---
+
+// The TTL of new labels, in front of a packet that leaves with `ttl`.
+INLINE uint8_t ttl_of_labels(const struct nexthop_encap *e, uint16_t vr, uint8_t ttl)
+{
+    return is_uniform(e->flags, vr) ? ttl : e->ttl ? e->ttl : vr_mpls(vr).default_ttl;
+}
+
+// Writes the labels of e, `bytes` long, in front of an IP packet, two at a time, the last ones
+// first: with an odd number, also four bytes in front of the top one.
+INLINE void labels_write(const struct nexthop_encap *e, size_t bytes, uint8_t *ip, uint8_t family,
+                         uint8_t ttl)
+{
+    const uint32_t class = family == IP4 ? (ip[1] & 0xe0u) << 4 : (ip[0] & 0x0eu) << 8,
+                   bottom = rte_cpu_to_be_32(ENTRY_BOTTOM);
+    const uint64_t last = rte_cpu_to_be_32(class | ENTRY_BOTTOM | ttl), two = (last << 32) + last;
+    const uint8_t *label = (const uint8_t *)e->label_be;
+
+    store64(ip - 8, load64(label + bytes - 8) | (two - bottom));
+    for (size_t at = 8; unlikely(at < bytes); at += 8)
+        store64(ip - at - 8,
+                load64(label + bytes - at - 8) | (two - bottom - ((uint64_t)bottom << 32)));
+}
+
+uint8_t *labels_put(struct burst *b, unsigned i, const struct nexthop_encap *e)
+{
+    const uint32_t hop = b->hop_out[i];
+    const uint8_t ttl = b->family == IP4 ? (uint8_t)hop : (uint8_t)(hop >> 24);
+
+    store32(b->ip[i] + hop_at_of(b->family), hop);
+    labels_write(e, e->n * LABEL_HDR, b->ip[i], b->family, ttl_of_labels(e, b->vr[i], ttl));
+    return b->ip[i] - e->n * LABEL_HDR;
+}
+
+// Cuts padding off packets of several segments.
+static __rte_noinline void chains_trim(const struct burst *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->pkt[i]->nb_segs > 1 && nexthop_get(b->nh[i])->kind == NEXTHOP_ENCAP)
+            packet_trim(b->pkt[i], packet_l2_len(b->pkt[i], b->ip[i]) + b->len[i]);
+}
+
+// Without calls, and with few variables that live long, so that registers hold all of them.
+INLINE uint64_t push_frames(struct forwarder *f, const struct burst *b, uint8_t family, bool lower)
+{
+    const struct nexthop *const table = nexthop_table;
+    uint8_t *const mark = f->used_mark;
+    const bool uniform = !b->mixed && vr_mpls(b->vr[0]).ttl_propagate;
+    const size_t n = b->n;
+    uint64_t left = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &table[b->nh[i]];
+        const struct nexthop_encap *e = &nh->encap;
+        if (unlikely(nh->kind != NEXTHOP_ENCAP)) {
+            left |= 1ull << i;
+            continue;
+        }
+        const size_t via = e->via, bytes = (size_t)e->n * LABEL_HDR;
+        const uint64_t word = nexthop_word(&table[via]);
+        const size_t head = nexthop_word_head(word);
+        struct rte_mbuf *m = b->pkt[i];
+        uint8_t *ip = b->ip[i], *top = ip - bytes;
+        const ptrdiff_t off = top - (uint8_t *)m->buf_addr - (ptrdiff_t)head;
+        uint64_t size = b->len[i];
+        if (unlikely(nexthop_word_kind(word) != NEXTHOP_ADJACENCY ||
+                     size > nexthop_word_mtu(b->word[i]) || off < 0 ||
+                     (lower && (uint8_t)(family == IP4 ? b->hop[i] : b->hop[i] >> 24) <= 1))) {
+            left |= 1ull << i;
+            continue;
+        }
+        const uint32_t hop = b->hop_out[i];
+        uint8_t ttl = family == IP4 ? (uint8_t)hop : (uint8_t)(hop >> 24);
+        store32(ip + hop_at_of(family), hop);
+        if (unlikely(!uniform || e->flags & (NEXTHOP_ENCAP_UNIFORM | NEXTHOP_ENCAP_PIPE)))
+            ttl = ttl_of_labels(e, b->vr[i], ttl);
+        labels_write(e, bytes, ip, family, ttl);
+        size += bytes + head;
+        const uint64_t high = size << 32;
+        if (likely(m->nb_segs == 1)) {
+            store64(&m->pkt_len, high | size);
+        } else {
+            m->data_len = (uint16_t)(m->data_len + m->data_off - off);
+            m->pkt_len = (uint32_t)size;
+        }
+        m->data_off = (uint16_t)off;
+        const uint8_t *end = nexthop_rewrite(&table[via], word) + NEXTHOP_REWRITE;
+        const size_t port = b->out_port[i];
+        const uint64_t at = f->tx_word[port];
+        f->tx_pkt[port][tx_word_n(at)] = m;
+        if (likely(head == ETHER_HDR)) {
+            store64(top - ETHER_HDR, load64(end - ETHER_HDR));
+            f->tx_word[port] = at + TX_WORD_COUNTED + high;
+        } else {
+            memcpy(top - head, end - head, 16);
+            f->tx_word[port] = at + 1;
+            m->vlan_tci = b->out_iface[i];
+            counter_pair_add(&f->counter->iface[b->out_iface[i]].tx_packets, size);
+        }
+        store64(top - 8, load64(end - 8) | type_at_end_of(LABELS));
+        if (unlikely(mark[via] != f->used_epoch))
+            mark[via] = f->used_epoch;
+    }
+    f->tx_ports |= b->out_ports;
+    f->tx_queued += (uint32_t)n - (uint32_t)__builtin_popcountll(left);
+    return left;
+}
+
+uint64_t ether_out_push(struct forwarder *f, const struct burst *b, bool lower)
+{
+    make_room(f, b);
+    if (unlikely(b->chained))
+        chains_trim(b);
+    if (b->family == IP4)
+        return lower ? push_frames(f, b, IP4, true) : push_frames(f, b, IP4, false);
+    return lower ? push_frames(f, b, IP6, true) : push_frames(f, b, IP6, false);
 }

@@ -174,7 +174,7 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         else
             packet_hold(f, b, i);
         break;
-    case NEXTHOP_ENCAP:
+    case NEXTHOP_ENCAP: // a segment of a super-packet, alone in b
         (void)label_push(f, b, 1ull << i);
         break;
     case NEXTHOP_ADJACENCY:

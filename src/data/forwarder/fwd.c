@@ -121,7 +121,7 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
         else
             fwd_exit(f, b, i);
     }
-    if (out && b->n) // else all have got labels
+    if (out)
         burst_remove(b, out);
 }
 
@@ -148,6 +148,12 @@ FWD_INLINE void fwd_tunnel(struct forwarder *f, struct burst *b, uint8_t family)
     fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
+// Is the first packet that does not stay one that gets labels? Then perhaps all are.
+FWD_INLINE bool fwd_begins_with_encap(const struct burst *b, uint64_t out)
+{
+    return nexthop_word_kind(b->word[__builtin_ctzll(out)]) == NEXTHOP_ENCAP;
+}
+
 // Keeps packets whose next hop is an adjacency that takes them; the others leave by fwd_exit.
 // `held`: they come back from neigh_manager, with the MTU of their route.
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)
@@ -157,6 +163,13 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
 
     if (likely(!out && !held && !f->supers))
         return;
+    if (!held && !f->supers && fwd_begins_with_encap(b, out)) {
+        const uint64_t left = label_push(f, b, out);
+        burst_remove(b, out & ~left);
+        if (!left)
+            return;
+        out = f->lanes->apply_nexthops(b, true);
+    }
     narrow.set = 0;
     for (unsigned i = 0; held && i < b->n; i++)
         fwd_narrow_add(&narrow, i, packet_meta(b->pkt[i])->mtu);

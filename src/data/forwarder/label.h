@@ -12,7 +12,6 @@
 #include "forwarder/state.h"
 #include "table/label.h"
 
-#define LABEL_HDR 4u
 #define LABEL_DEPTH 16u // entries of a stack, as far as anything reads it
 #define LABEL_HASHED 8u // entries that the flow hash reads
 
@@ -30,16 +29,11 @@ static inline void label_store(uint8_t *at, uint32_t entry)
 }
 
 // Does the TTL pass between the labels and the packet below (RFC 3443 uniform model)?
-static inline bool encap_is_uniform(const struct nexthop_encap *e, uint16_t vr)
+static inline bool is_uniform(uint8_t encap_flags, uint16_t vr)
 {
-    return e->flags & (NEXTHOP_ENCAP_UNIFORM | NEXTHOP_ENCAP_PIPE)
-               ? e->flags & NEXTHOP_ENCAP_UNIFORM
+    return encap_flags & (NEXTHOP_ENCAP_UNIFORM | NEXTHOP_ENCAP_PIPE)
+               ? encap_flags & NEXTHOP_ENCAP_UNIFORM
                : vr_mpls(vr).ttl_propagate;
-}
-
-static inline uint32_t encap_via(const struct nexthop_encap *e)
-{
-    return __atomic_load_n(&e->via, __ATOMIC_ACQUIRE); // partner: nexthop_encap_set_via
 }
 
 struct label_stack {      // of one packet
@@ -64,9 +58,13 @@ enum drop_reason label_check_ip(const uint8_t *ip, uint8_t family, uint32_t read
 // (lookup by their virtual router) or bare4, bare6 (next hop known), or exit.
 void labels_in(struct forwarder *f, struct burst *b);
 
+// --- ether_out.c ---
+// Writes the TTL of packet i, which is IP, and the labels of e in front of it. Returns the top one.
+uint8_t *labels_put(struct burst *b, unsigned i, const struct nexthop_encap *e);
+
 // --- label_push.c ---
-// Sends those packets `out` of b whose next hops are ENCAP, or passes them to their exits. Returns
-// the mask of the others.
+// `out`: packets of b that their next hops do not take as they are, with all whose next hop is
+// ENCAP. Sends these, or passes them to their exits. Returns the mask of the others.
 uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out);
 // Sends the packets of p, whose next hops are ENCAP, regardless of their size. `lower`: their TTL
 // is still to be lowered.

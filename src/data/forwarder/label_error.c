@@ -141,7 +141,8 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
             const uint32_t keep = label_load(top) & (ENTRY_CLASS | ENTRY_BOTTOM);
             l.n = e->n;
             for (unsigned k = 0; k < l.n; k++)
-                l.top[k] = e->label[k] | (k == l.n - 1 ? keep : keep & ENTRY_CLASS);
+                l.top[k] =
+                    rte_be_to_cpu_32(e->label_be[k]) | (k == l.n - 1 ? keep : keep & ENTRY_CLASS);
         }
         struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], EXPIRED, 0, s.n);
         if (m)

@@ -10,20 +10,17 @@
 //
 // Most labels are swapped, and such a packet passes as a plain one does: one load of the label
 // table instead of a lookup, and a new word that ether_out writes where an IP packet has its TTL.
-// So the frame is unchanged until then, and an exit sees it as received. Other operations take one
-// packet at a time.
+// So the frame is unchanged until then, and an exit sees it as received. Plain packets whose only
+// label leads into a lookup are taken together, too. Other operations take one packet at a time.
 //
 // Labels that end here are taken off one after the other, up to LABELS_ENDING; the TTL is lowered
 // once per hop however many there are. In the uniform model (RFC 3443) the packet gets the lowest
 // of their TTLs, if it is below its own: a label that came from a pipe does not raise it. The class
 // of a swapped label is kept (RFC 5462 2), and new labels on top of it get the same.
-#include <rte_prefetch.h>
-
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/label.h"
 #include "forwarder/lanes_priv.h"
-#include "forwarder/remark.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
@@ -101,110 +98,88 @@ enum drop_reason label_check_ip(const uint8_t *ip, uint8_t family, uint32_t read
     return whole < hlen || whole > len || hlen > readable ? DROP_IP4_TRUNCATED : DROP_NONE;
 }
 
-// Is an IPv4 packet of `len` readable bytes, at least a header's, plain as in lanes.c? Then its
-// virtual router has no further checks.
-static inline bool is_plain4(const uint8_t *ip, uint32_t len)
+// Lowers the TTL of an IP header to that of its label, where it is higher.
+static void ttl_limit(uint8_t *ip, uint8_t family, uint8_t ttl)
 {
-    const uint64_t w0 = load64(ip), w8 = load64(ip + 8);
-    const uint32_t dst = load32(ip + 16), whole = rte_bswap16((uint16_t)(w0 >> 16));
+    uint8_t *hop = ip + (family == IP4 ? 8 : 4);
 
-    return ((uint8_t)w0 == 0x45) & (whole >= IP4_HDR) & (whole <= len) &
-           (lanes_header_sum(w0, w8, dst) == 0xffff) & lanes_is_unicast4((uint32_t)(w8 >> 32)) &
-           lanes_is_unicast4(dst);
+    if (ttl < ttl_of(ip, family))
+        store32(hop, lanes_hop_lowered_by(load32(hop), ttl_of(ip, family) - ttl, family));
 }
 
-static bool is_plain6(const uint8_t *ip, uint32_t len)
-{
-    const uint32_t payload = load16_host(ip + 4);
+// --- the usual operations, for all packets of a burst ---
 
-    return ip[0] >> 4 == 6 && payload && payload + IP6_HDR <= len && (uint8_t)(ip[8] - 1) < 0xfd &&
-           (uint8_t)(ip[24] - 1) < 0xfd;
+// The word of a label whose next hop is a group: of the member for packet i.
+static __rte_noinline uint64_t word_of_member(struct forwarder *f, const struct burst *b,
+                                              unsigned i, uint64_t word)
+{
+    const struct nexthop *nh = nexthop_get(label_word_id(word));
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_GROUP
+               ? label_word_of(member_of(f, b, i, nh))
+               : word;
 }
 
-static void ttl_set(uint8_t *ip, uint8_t family, uint8_t ttl)
+// Swaps labels of packets that keep their number of them. Returns the mask of the others. *popped:
+// those among them whose only label leads into a lookup, as b->word[] says.
+static uint64_t swap_usual(struct forwarder *f, struct burst *b, uint64_t *popped)
 {
-    if (family == IP6) {
-        ip[7] = ttl;
-        return;
-    }
-    const uint16_t was = load16(ip + 8);
-    ip[8] = ttl;
-    store16(ip + 10, remark_checksum(load16(ip + 10), was, load16(ip + 8)));
-}
+    const uint32_t keep = rte_cpu_to_be_32(ENTRY_CLASS | ENTRY_BOTTOM | ENTRY_TTL);
+    const struct label_table *const table = label_table(b->vr[0]);
+    const size_t n = b->n;
+    uint64_t others = 0, last = 0, bit = 1;
 
-// Takes the only label off packet i, which is plain behind it, and has one segment. Returns false
-// for all others.
-static inline bool pop_plain(struct forwarder *f, struct burst *b, unsigned i,
-                             const struct nexthop_encap *e)
-{
-    const uint32_t entry = rte_be_to_cpu_32(b->hop[i]), len = b->len[i] - LABEL_HDR;
-    const uint8_t ttl = entry & ENTRY_TTL;
-    uint8_t *ip = b->ip[i] + LABEL_HDR;
-    const bool four = len >= IP4_HDR && ip[0] == 0x45 && !(e->flags & NEXTHOP_ENCAP_IP6);
-
-    if (!(entry & ENTRY_BOTTOM) || ttl <= 1 || b->pkt[i]->nb_segs > 1 ||
-        !(four ? is_plain4(ip, len)
-               : len >= IP6_HDR && !(e->flags & NEXTHOP_ENCAP_IP4) && is_plain6(ip, len)))
-        return false;
-    struct burst *to = four ? &f->in4 : &f->in6;
-    const unsigned k = to->n++;
-    if (ttl < ttl_of(ip, to->family) && encap_is_uniform(e, b->vr[i]))
-        ttl_set(ip, to->family, ttl);
-    b->pkt[i]->ol_flags &= ~RTE_MBUF_F_RX_IP_CKSUM_MASK;
-    to->pkt[k] = b->pkt[i];
-    to->ip[k] = ip;
-    to->iface[k] = b->iface[i];
-    to->vr[k] = e->vr;
-    to->mixed |= e->vr != to->vr[0];
-    to->features |= b->features;
-    to->size[k] = b->size[i];
-    if (four) {
-        to->len[k] = load16_host(ip + 2);
-        to->hop[k] = load32(ip + 8);
-        to->dst4[k] = load32(ip + 16);
-    } else {
-        to->len[k] = (uint16_t)(load16_host(ip + 4) + IP6_HDR);
-        to->hop[k] = load32(ip + 4);
-        memcpy(to->dst6[k], ip + 24, 16);
-    }
-    return true;
-}
-
-// Does the usual: swaps labels of packets that keep their number of them, and takes the only label
-// off plain packets. Returns the mask of the others, and in *gone that of the latter.
-static uint64_t label_usual(struct forwarder *f, struct burst *b, uint64_t *gone)
-{
-    const struct nexthop *const table = nexthop_table;
-    uint64_t others = 0, popped = 0;
-
-    for (unsigned i = 0; i < b->n; i++) {
-        b->nh[i] = label_find(label_table(b->vr[i]), rte_be_to_cpu_32(b->hop[i]) >> 12);
-        rte_prefetch0(&table[b->nh[i]]);
-    }
-    for (unsigned i = 0; i < b->n; i++) {
-        const struct nexthop *nh = &table[b->nh[i]];
-        uint64_t word = nexthop_word(nh);
-        if (unlikely(nexthop_word_kind(word) == NEXTHOP_GROUP)) {
-            b->nh[i] = member_of(f, b, i, nh);
-            nh = &table[b->nh[i]];
-            word = nexthop_word(nh);
-        }
-        const uint32_t via = encap_via(&nh->encap);
-        if (nexthop_word_kind(word) != NEXTHOP_ENCAP || nh->encap.n != 1 || !via) {
-            if (nexthop_word_kind(word) == NEXTHOP_ENCAP && !nh->encap.n && !via &&
-                pop_plain(f, b, i, &nh->encap))
-                popped |= 1ull << i;
-            else
-                others |= 1ull << i;
+    for (size_t i = 0; i < n; i++, bit <<= 1) {
+        const uint32_t hop = b->hop[i], entry = rte_be_to_cpu_32(hop);
+        uint64_t word = label_find(table, entry >> 12);
+        if (unlikely(!(word & (LABEL_SWAP | LABEL_POP))))
+            word = word_of_member(f, b, (unsigned)i, word);
+        if (word & LABEL_SWAP) {
+            const uint32_t id = label_word_id(word);
+            memcpy(b->dst6[i], &id, sizeof id); // for path_count()
+            b->hop[i] = label_word_new(word) | (hop & keep);
+            b->nh[i] = label_word_to(word);
             continue;
         }
-        memcpy(b->dst6[i], &b->nh[i], sizeof b->nh[i]); // for labels_count()
-        b->hop[i] = rte_cpu_to_be_32(nh->encap.label[0]) |
-                    (b->hop[i] & rte_cpu_to_be_32(ENTRY_CLASS | ENTRY_BOTTOM | ENTRY_TTL));
-        b->nh[i] = via;
+        b->word[i] = word;
+        if (likely(word & LABEL_POP && (entry & (ENTRY_BOTTOM | ENTRY_TTL)) > ENTRY_BOTTOM + 1))
+            last |= bit;
+        else
+            others |= bit;
     }
-    *gone = popped;
-    return others;
+    *popped = last;
+    return others | last;
+}
+
+// Passes those packets `of` b that are plain behind their label to `to`, without it. Returns their
+// mask.
+static inline __attribute__((always_inline)) uint64_t
+pop_usual(struct forwarder *f, struct burst *b, uint64_t of, struct burst *to, uint8_t family)
+{
+    const bool four = family == IP4;
+    size_t k = to->n;
+    const uint64_t plain = (four ? f->lanes->append_below4 : f->lanes->append_below6)(b, of, to);
+
+    if (!plain)
+        return 0;
+    const uint64_t first = b->word[__builtin_ctzll(plain)];
+    uint64_t several = 0;
+
+    for (uint64_t left = plain; left; left &= left - 1, k++) {
+        const size_t i = (size_t)__builtin_ctzll(left);
+        const uint64_t word = b->word[i];
+        const uint32_t hop = to->hop[k], ttl = b->hop[i] >> 24, // of the label, in network order
+            has = four ? (uint8_t)hop : hop >> 24;
+        to->vr[k] = label_word_to(word);
+        several |= word ^ first;
+        if (ttl < has && is_uniform((uint8_t)label_word_new(word), b->vr[i])) {
+            to->hop[k] = lanes_hop_lowered_by(hop, has - ttl, family);
+            store32(to->ip[k] + (four ? 8 : 4), to->hop[k]);
+        }
+    }
+    to->mixed |= label_word_to(several) || to->vr[0] != label_word_to(first);
+    to->features |= b->features;
+    return plain;
 }
 
 // Rest of packet i behind its removed labels.
@@ -253,8 +228,7 @@ static bool uncover(struct forwarder *f, struct burst *b, unsigned i, const stru
         packet_drop_of(f, b, i, why);
         return false;
     }
-    if (r->ttl < ttl_of(r->at, family))
-        ttl_set(r->at, family, r->ttl);
+    ttl_limit(r->at, family, r->ttl);
     b->pkt[i]->ol_flags &= ~RTE_MBUF_F_RX_IP_CKSUM_MASK; // of another header, if any
     return true;
 }
@@ -267,11 +241,7 @@ static void to_lookup(struct forwarder *f, struct burst *b, unsigned i, struct r
 
     if (!uncover(f, b, i, r, family))
         return;
-    const bool plain = b->pkt[i]->nb_segs == 1 &&
-                       (family == IP4 ? is_plain4(r->at, r->len) : is_plain6(r->at, r->len));
-    if (plain)
-        r->len = family == IP4 ? load16_host(r->at + 2) : load16_host(r->at + 4) + IP6_HDR;
-    join(family == IP4 ? plain ? &f->in4 : &f->odd4 : plain ? &f->in6 : &f->odd6, b, i, r);
+    join(family == IP4 ? &f->odd4 : &f->odd6, b, i, r);
 }
 
 // Pop to a next hop: penultimate hop popping.
@@ -326,17 +296,18 @@ static enum drop_reason swap(struct burst *b, unsigned i, const struct rest *r, 
     if (top - (uint8_t *)b->pkt[i]->buf_addr < HEADROOM)
         return DROP_MPLS_ROOM;
     if (e->n == 1) {
-        stay(b, i, top, r->len, e->label[0] | keep | ttl, via);
+        stay(b, i, top, r->len, rte_be_to_cpu_32(e->label_be[0]) | keep | ttl, via);
         return DROP_NONE;
     }
     if (ttl > 1) // an expired packet stays as it came, for the error about it
         for (unsigned k = 1; k < e->n; k++)
-            label_store(top + k * LABEL_HDR,
-                        e->label[k] | (k == e->n - 1u ? keep : keep & ENTRY_CLASS) | (ttl - 1));
+            label_store(top + k * LABEL_HDR, rte_be_to_cpu_32(e->label_be[k]) |
+                                                 (k == e->n - 1u ? keep : keep & ENTRY_CLASS) |
+                                                 (ttl - 1));
     else
         top = r->at;
-    stay(b, i, top, r->len + (uint32_t)(r->at - top), e->label[0] | (keep & ENTRY_CLASS) | ttl,
-         via);
+    stay(b, i, top, r->len + (uint32_t)(r->at - top),
+         rte_be_to_cpu_32(e->label_be[0]) | (keep & ENTRY_CLASS) | ttl, via);
     return DROP_NONE;
 }
 
@@ -403,7 +374,8 @@ static enum next reserved(struct forwarder *f, struct burst *b, unsigned i, stru
 static enum next operate(struct forwarder *f, struct burst *b, unsigned i, struct rest *r,
                          uint32_t entry)
 {
-    const struct nexthop *nh = nexthop_get(label_find(label_table(r->vr), entry >> 12));
+    const struct nexthop *nh =
+        nexthop_get(label_word_id(label_find(label_table(r->vr), entry >> 12)));
     enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
 
     if (kind == NEXTHOP_GROUP) {
@@ -412,7 +384,7 @@ static enum next operate(struct forwarder *f, struct burst *b, unsigned i, struc
         kind = nexthop_word_kind(nexthop_word(nh));
     }
     const struct nexthop_encap *e = &nh->encap;
-    const uint32_t via = kind == NEXTHOP_ENCAP ? encap_via(e) : 0;
+    const uint32_t via = kind == NEXTHOP_ENCAP ? e->via : 0;
     enum drop_reason why = kind != NEXTHOP_ENCAP ? refusal(kind)
                            : e->n && !via        ? DROP_UNREACHABLE
                                                  : DROP_NONE;
@@ -426,7 +398,7 @@ static enum next operate(struct forwarder *f, struct burst *b, unsigned i, struc
     }
     uint32_t id = (uint32_t)(nh - nexthop_table);
     memcpy(b->dst6[i], &id, sizeof id);
-    if (!e->n && encap_is_uniform(e, r->vr))
+    if (!e->n && is_uniform(e->flags, r->vr))
         r->ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL);
     if (!via) {
         take_off(r);
@@ -484,8 +456,15 @@ static __rte_noinline uint64_t label_others(struct forwarder *f, struct burst *b
 
 void labels_in(struct forwarder *f, struct burst *b)
 {
-    uint64_t gone, others = label_usual(f, b, &gone);
+    uint64_t popped = 0, gone = 0,
+             others = b->mixed ? UINT64_MAX >> (64 - b->n) : swap_usual(f, b, &popped);
 
+    if (popped && !b->chained) {
+        gone = pop_usual(f, b, popped, &f->in4, IP4);
+        if (gone != popped)
+            gone |= pop_usual(f, b, popped & ~gone, &f->in6, IP6);
+        others &= ~gone;
+    }
     if (others)
         gone |= label_others(f, b, others);
     if (gone)

@@ -2,14 +2,15 @@
 // label_push.c - puts labels in front of packets whose next hop says so, and sends them
 //
 //   in     packets of fwd.c whose next hop is ENCAP, with a neighbor behind it
-//   out    ether_out, with their labels; the burst they came in goes on without them
+//   out    sent, with their labels; the burst they came in goes on without them
 //   exits  hold, with their labels; all of exit.c, as IP packets; MPLS_ROOM
 //
-// All such packets of a burst are handled together. Their neighbor's next hop decides (kind, TTL
-// and MTU, less the labels), as it does for packets without labels; output lists, policers and
-// programs see the packet before it gets labels. TTL: uniform, the packet's; pipe, the next hop's
-// or the virtual router's. The class is the precedence, the upper three bits of the DSCP (RFC
-// 3270); Linux sends class 0.
+// The neighbor's next hop decides (kind, TTL), as it does for packets without labels; the MTU is
+// that of the ENCAP, which counts the labels. ether_out_push() sends all packets that their
+// neighbors take. The others pass apply_neighbors(), and so does a burst if an output list, a
+// policer or a program is to see its packets before they get labels, or if they are counted. TTL:
+// uniform, the packet's; pipe, the next hop's or the virtual router's. The class is the precedence,
+// the upper three bits of the DSCP (RFC 3270); Linux sends class 0.
 #include "forwarder/checks.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
@@ -22,152 +23,86 @@
 
 #define HEADROOM 32 // for the Ethernet header in front of labels
 
-static bool has_room(const struct rte_mbuf *m, const uint8_t *ip, unsigned n)
-{
-    return ip - (const uint8_t *)m->buf_addr >= (ptrdiff_t)(n * LABEL_HDR + HEADROOM);
-}
-
 static const struct nexthop_encap *encap_of(const struct burst *p, unsigned i)
 {
     return &nexthop_get(p->nh[i])->encap;
 }
 
-// For an exit, or a packet that is held: the neighbor's word with the largest MTU that the packet
-// may have without its labels. `route`: MTU of its route, 0 = none. A neighbor per packet is no
-// neighbor of labels.
-static uint64_t word_beside(uint64_t word, unsigned n, uint16_t route)
+static bool has_room(const struct burst *p, unsigned i)
 {
-    uint16_t mtu = nexthop_word_mtu(word), labels = (uint16_t)(n * LABEL_HDR);
-
-    if (mtu)
-        mtu = mtu > labels ? (uint16_t)(mtu - labels) : 1;
-    if (route && (!mtu || route < mtu))
-        mtu = route;
-    if (nexthop_word_kind(word) == NEXTHOP_GLEAN)
-        word = (word & ~0xffull) | NEXTHOP_UNREACHABLE;
-    return nexthop_word_narrowed(word, mtu);
+    return p->ip[i] - (const uint8_t *)p->pkt[i]->buf_addr >=
+           (ptrdiff_t)(encap_of(p, i)->n * LABEL_HDR + HEADROOM);
 }
 
-// Reads the neighbors' next hops, like lanes->apply_nexthops(). Returns the mask of packets that
-// they neither take nor hold, or that have no room for labels.
-static inline __attribute__((always_inline)) uint64_t apply_neighbors_of(struct burst *p,
-                                                                         bool lower, uint8_t family)
-{
-    const struct nexthop *const table = nexthop_table; // stores might change the global
-    const unsigned n = p->n;
-    uint64_t out = 0, ports = 0;
-    unsigned heads = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        const struct nexthop_encap *e = &table[p->nh[i]].encap;
-        const struct nexthop *nh = &table[e->n ? encap_via(e) : 0];
-        uint64_t word = nexthop_word(nh);
-        const uint32_t hop = p->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24;
-        const uint16_t route = nexthop_word_mtu(p->word[i]), len = p->len[i],
-                       whole = (uint16_t)(len + e->n * LABEL_HDR);
-        // An MTU of 0 means none, as in lanes.c.
-        const unsigned fits = ((uint16_t)(whole - 1) <= (uint16_t)(nexthop_word_mtu(word) - 1)) &
-                              ((uint16_t)(len - 1) <= (uint16_t)(route - 1)),
-                       room = has_room(p->pkt[i], p->ip[i], e->n), lives = !lower | (ttl > 1);
-
-        p->header[i] = nexthop_rewrite(nh, word) + NEXTHOP_REWRITE;
-        if (unlikely(!(fits & room & lives & (nexthop_word_kind(word) == NEXTHOP_ADJACENCY)))) {
-            word = word_beside(word, e->n, route);
-            out |= (uint64_t) !(room & lives & (nexthop_word_kind(word) == NEXTHOP_HOLD)) << i;
-        }
-        heads |= nexthop_word_head(word) ^ ETHER_HDR;
-        ports |= 1ull << nexthop_word_port(word);
-        p->word[i] = word;
-        p->out_iface[i] = nexthop_word_iface(word);
-        p->out_port[i] = nexthop_word_port(word);
-        p->hop_out[i] = lower ? lanes_hop_lowered(hop, family) : hop;
-        p->size[i] = (uint16_t)(whole + nexthop_word_head(word));
-    }
-    p->out_ports = ports;
-    p->same = p->in_place = false;
-    p->l2 = heads ? 0 : ETHER_HDR; // before the labels
-    return out;
-}
-
+// Reads the neighbors' next hops, like lanes->apply_nexthops(). word[]: of the neighbor, with the
+// MTU of packets without labels. Returns the mask of packets that they neither take nor hold, or
+// that have no room for labels.
 static uint64_t apply_neighbors(struct burst *p, bool lower)
 {
-    if (p->family == IP4)
-        return lower ? apply_neighbors_of(p, true, IP4) : apply_neighbors_of(p, false, IP4);
-    return lower ? apply_neighbors_of(p, true, IP6) : apply_neighbors_of(p, false, IP6);
+    uint64_t out = 0;
+
+    p->out_ports = 0;
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct nexthop_encap *e = encap_of(p, i);
+        const struct nexthop *nh = nexthop_get(e->n ? e->via : 0);
+        const uint16_t mtu = nexthop_word_mtu(p->word[i]);
+        const bool fits = !mtu || p->len[i] <= mtu,
+                   lives = !lower || ttl_of(p->ip[i], p->family) > 1;
+        uint64_t word = nexthop_word(nh);
+        enum nexthop_kind kind = nexthop_word_kind(word);
+
+        p->header[i] = nexthop_rewrite(nh, word) + NEXTHOP_REWRITE;
+        if (kind == NEXTHOP_GLEAN) // a neighbor per packet is no neighbor of labels
+            word = (word & ~0xffull) | NEXTHOP_UNREACHABLE;
+        if (!has_room(p, i) || !lives ||
+            !(kind == NEXTHOP_HOLD || (kind == NEXTHOP_ADJACENCY && fits)))
+            out |= 1ull << i;
+        p->word[i] = nexthop_word_narrowed(word, mtu);
+        p->out_iface[i] = nexthop_word_iface(word);
+        p->out_port[i] = nexthop_word_port(word);
+        p->out_ports |= 1ull << nexthop_word_port(word);
+        p->hop_out[i] = lower ? lanes_hop_lowered(p->hop[i], p->family) : p->hop[i];
+        p->size[i] = (uint16_t)(p->len[i] + e->n * LABEL_HDR + nexthop_word_head(word));
+    }
+    return out;
 }
 
 static bool drop_without_room(struct forwarder *f, struct burst *p, unsigned i)
 {
-    if (has_room(p->pkt[i], p->ip[i], encap_of(p, i)->n))
+    if (has_room(p, i))
         return false;
     packet_drop_of(f, p, i, DROP_MPLS_ROOM);
     return true;
 }
 
-// Writes the TTL of packet i and its labels, except the top one, which is hop_out[] from now on.
-static inline __attribute__((always_inline)) void write_labels(struct burst *p, unsigned i,
-                                                               bool four)
+// The neighbor of packet i is not resolved: the packet waits with its labels.
+static void hold_labeled(struct forwarder *f, struct burst *p, unsigned i)
 {
     const struct nexthop_encap *e = encap_of(p, i);
-    uint8_t *ip = p->ip[i];
-    const uint32_t hop = p->hop_out[i], n = e->n,
-                   class = four ? (uint32_t)(ip[1] & 0xe0) << 4 : (uint32_t)(ip[0] & 0x0e) << 8;
-    uint32_t ttl = four ? hop & 0xff : hop >> 24, bottom = ENTRY_BOTTOM;
-
-    if (unlikely(!encap_is_uniform(e, p->vr[i])))
-        ttl = e->ttl ? e->ttl : vr_mpls(p->vr[i]).default_ttl;
-    store32(ip + (four ? 8 : 4), hop);
-    for (unsigned k = n - 1; k; k--) {
-        ip -= LABEL_HDR;
-        label_store(ip, e->label[k] | class | bottom | ttl);
-        bottom = 0;
-    }
-    p->ip[i] = ip - LABEL_HDR;
-    p->len[i] = (uint16_t)(p->len[i] + n * LABEL_HDR);
-    p->hop_out[i] = rte_cpu_to_be_32(e->label[0] | class | bottom | ttl);
-    p->nh[i] = encap_via(e);
-}
-
-// Makes p a burst of packets with labels, for their neighbors. Returns the mask of those to hold.
-static uint64_t write_all(struct burst *p)
-{
-    uint64_t held = 0;
-
-    for (unsigned i = 0; i < p->n; i++) {
-        const uint16_t len = p->len[i], mtu = nexthop_word_mtu(p->word[i]);
-        p->family == IP4 ? write_labels(p, i, true) : write_labels(p, i, false);
-        if (likely(nexthop_word_kind(p->word[i]) == NEXTHOP_ADJACENCY))
-            continue;
-        held |= 1ull << i;
-        if (mtu)
-            p->word[i] = nexthop_word_narrowed(p->word[i], (uint16_t)(mtu + p->len[i] - len));
-    }
-    p->family = LABELS;
-    return held;
-}
-
-// Sends p, which is empty afterwards.
-static void send(struct forwarder *f, struct burst *p)
-{
+    const uint16_t mtu = nexthop_word_mtu(p->word[i]), more = (uint16_t)(e->n * LABEL_HDR);
     const uint8_t family = p->family;
-    const uint32_t first = p->nh[0];
-    const uint64_t held = write_all(p);
 
-    for (uint64_t left = held; left; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(left);
-        packet_hold(f, p, i);
-        packet_meta(p->pkt[i])->pushed = true;
-    }
-    if (held)
-        burst_remove(p, held);
-    ether_out_pushed(f, p);
+    p->ip[i] = labels_put(p, i, e);
+    p->hop_out[i] = load32(p->ip[i]);
+    p->len[i] = (uint16_t)(p->len[i] + more);
+    p->nh[i] = e->via;
+    if (mtu)
+        p->word[i] = nexthop_word_narrowed(p->word[i], (uint16_t)(mtu + more));
+    p->family = LABELS;
+    packet_hold(f, p, i);
     p->family = family;
-    p->nh[0] = first; // for a record (record.c)
+    packet_meta(p->pkt[i])->pushed = true;
 }
 
-static uint64_t all_of(const struct burst *b)
+// Sends p regardless of its packets' sizes, or holds them.
+static void send(struct forwarder *f, struct burst *p, bool lower)
 {
-    return UINT64_MAX >> (64 - b->n);
+    for (unsigned i = 0; i < p->n; i++)
+        if (nexthop_word_kind(p->word[i]) == NEXTHOP_ADJACENCY)
+            p->word[i] = nexthop_word_narrowed(p->word[i], UINT16_MAX);
+    // A packet whose neighbor has changed meanwhile stays, too.
+    for (uint64_t held = ether_out_push(f, p, lower); held; held &= held - 1)
+        hold_labeled(f, p, (unsigned)__builtin_ctzll(held));
 }
 
 // The packets among `of` whose next hop is ENCAP, without super-packets.
@@ -192,6 +127,7 @@ static struct burst *take_packets(struct forwarder *f, const struct burst *b, ui
     burst_reset(p);
     p->kind = b->kind;
     p->family = b->family;
+    p->mixed = b->mixed;
     p->chained = b->chained;
     p->features = b->features;
     for (; of; of &= of - 1) {
@@ -213,15 +149,11 @@ static struct burst *take_packets(struct forwarder *f, const struct burst *b, ui
     return p;
 }
 
-// The whole of a burst is pushed in place: it is empty afterwards.
-uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out)
+static __rte_noinline void push_checked(struct forwarder *f, struct burst *p)
 {
-    const uint64_t mine = find_encap(f, b, out);
+    const bool lower = !burst_ttl_is_final(p);
+    const uint64_t gone = apply_neighbors(p, lower);
 
-    if (likely(!mine))
-        return out;
-    struct burst *p = mine == all_of(b) ? b : take_packets(f, b, mine);
-    const uint64_t gone = apply_neighbors(p, !burst_ttl_is_final(p));
     for (uint64_t left = gone; left; left &= left - 1) {
         const unsigned i = (unsigned)__builtin_ctzll(left);
         if (!drop_without_room(f, p, i))
@@ -234,8 +166,22 @@ uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out)
     if (unlikely(f->counting))
         path_count(f, p);
     if (p->n)
-        send(f, p);
-    return out & ~mine;
+        send(f, p, lower);
+}
+
+uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out)
+{
+    uint64_t left = out;
+
+    if (likely(!(b->features & IFACE_ACL_OUT) && !nexthop_count_row(f->counting) && !f->supers)) {
+        left &= ether_out_push(f, b, !burst_ttl_is_final(b));
+        if (unlikely(f->counting) && left != out)
+            burst_cross_of(f, b, out & ~left);
+    }
+    const uint64_t mine = left ? find_encap(f, b, left) : 0;
+    if (unlikely(mine))
+        push_checked(f, take_packets(f, b, mine));
+    return left & ~mine;
 }
 
 void label_send(struct forwarder *f, struct burst *p, bool lower)
@@ -256,7 +202,7 @@ void label_send(struct forwarder *f, struct burst *p, bool lower)
     if (!p->n)
         return;
     burst_cross(f, p);
-    send(f, p);
+    send(f, p, lower);
 }
 
 void label_resume(struct forwarder *f, struct burst *b)

@@ -40,6 +40,42 @@ INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_m
            ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag));
 }
 
+// Checks the header of packet `at` of b, and reads it. `type`: EtherType, and version; `mask`: what
+// of it counts; `summed`: the port has verified the checksum. Returns the packet's length; 0: not
+// plain.
+INLINE unsigned header_check(struct burst *b, unsigned at, uint64_t type, uint64_t mask,
+                             bool summed, uint8_t family)
+{
+    const uint8_t *ip = b->ip[at];
+    // Loads end at most PACKET_BEHIND bytes after the buffer of any mbuf; bytes after data_len do
+    // not affect the result.
+    const uint64_t w0 = load64(ip), w8 = load64(ip + 8);
+    unsigned len, ok = 1;
+
+    if (family == IP4) {
+        uint32_t dst = load32(ip + 16);
+        len = __builtin_bswap16((uint16_t)(w0 >> 16));
+        if (unlikely(!summed))
+            ok &= lanes_header_sum(w0, w8, dst) == 0xffff;    // (2)
+        ok &= (type & mask & 0xffffff) == (LANES_IP4 & mask); // (3) (4)
+        ok &= len >= IP4_HDR;                                 // (5); with (6) also (1)
+        ok &= lanes_is_unicast4((uint32_t)(w8 >> 32));        // (7) source
+        ok &= lanes_is_unicast4(dst);                         // (7) destination
+        b->hop[at] = (uint32_t)w8;
+        b->dst4[at] = dst;
+    } else {
+        len = IP6_HDR + __builtin_bswap16((uint16_t)(w0 >> 32));
+        ok &= (type & mask & 0xf0ffff) == (LANES_IP6 & mask); // (8)
+        ok &= len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1;  // (9) not empty
+        ok &= (uint8_t)(w8 - 1) < 0xfd;                       // (10) source
+        ok &= (uint8_t)(ip[24] - 1) < 0xfd;                   // (10) destination
+        b->hop[at] = (uint32_t)(w0 >> 32);
+        memcpy(b->dst6[at], ip + 24, 16);
+    }
+    b->len[at] = (uint16_t)len;
+    return ok ? len : 0;
+}
+
 INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
                       struct burst *b, uint8_t family)
 {
@@ -50,41 +86,24 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     for (unsigned i = 0; i < a->n; i++) {
         struct rte_mbuf *m = a->pkt[i];
         uint8_t *frame = a->frame[i], *ip = frame + l2;
-        unsigned all = m->pkt_len, first = m->data_len, len;
-        // Loads end at most PACKET_BEHIND bytes after the buffer of any mbuf; bytes after data_len
-        // do not affect the result.
-        uint64_t w0 = load64(ip), w8 = load64(ip + 8),
-                 type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
-        uint64_t own;
+        unsigned all = m->pkt_len, first = m->data_len;
+        uint64_t own, type = (uint64_t)load16(ip - 2) | (uint64_t)ip[0] << 16;
         unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own); // (a)
         ok &= (first >= HEADERS_MAX) | (first >= all);                  // (b)
-        if (family == IP4) {
-            uint32_t dst = load32(ip + 16);
-            len = __builtin_bswap16((uint16_t)(w0 >> 16));
-            if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
-                ok &= lanes_header_sum(w0, w8, dst) == 0xffff; // (2)
-            ok &= type == LANES_IP4;                     // (3) (4)
-            ok &= len >= IP4_HDR;                        // (5); with (6) also (1)
-            ok &= lanes_is_unicast4((uint32_t)(w8 >> 32));      // (7) source
-            ok &= lanes_is_unicast4(dst);                       // (7) destination
-            b->hop[at] = (uint32_t)w8;
-            b->dst4[at] = dst;
-        } else {
-            len = IP6_HDR + __builtin_bswap16((uint16_t)(w0 >> 32));
-            ok &= (type & 0xf0ffff) == LANES_IP6;                         // (8)
-            ok &= len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1;          // (9) not empty
-            ok &= (uint8_t)(w8 - 1) < 0xfd;                               // (10) source
-            ok &= (uint8_t)(ip[24] - 1) < 0xfd;                           // (10) destination
-            b->hop[at] = (uint32_t)(w0 >> 32);
-            memcpy(b->dst6[at], ip + 24, 16);
-        }
         b->chained |= first != all;
         b->pkt[at] = m;
         b->ip[at] = ip;
-        b->len[at] = (uint16_t)len;
         b->size[at] = (uint16_t)all;
         b->vr[at] = (uint16_t)own >> LANES_FLAGS;
-        ok &= len + l2 <= all; // (6) (9)
+        if (family == LABELS) {
+            ok &= ((uint16_t)type == LANES_LABELS) & (first == all) & (all >= l2 + LABEL_HDR);
+            b->hop[at] = load32(ip);
+            b->len[at] = (uint16_t)(all - l2);
+        } else {
+            const bool summed = (m->ol_flags & LANES_CKSUM) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+            unsigned len = header_check(b, at, type, UINT64_MAX, summed, family);
+            ok &= (len != 0) & (len + l2 <= all); // (6) (9)
+        }
         b->features |= ok ? own & IFACE_FEATURES : 0;
         b->mixed |= ok & (b->vr[at] != b->vr[0]);
         b->bytes += ok ? all : 0;
@@ -93,6 +112,26 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     }
     b->n = at;
     return odd;
+}
+
+INLINE uint64_t append_below(const struct burst *from, uint64_t of, struct burst *to,
+                             uint8_t family)
+{
+    uint64_t good = 0;
+
+    for (; of; of &= of - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(of), at = to->n;
+        uint8_t *ip = from->ip[i] + LABEL_HDR;
+        to->pkt[at] = from->pkt[i];
+        to->ip[at] = ip;
+        to->iface[at] = from->iface[i];
+        to->size[at] = from->size[i];
+        unsigned len = header_check(to, at, (uint64_t)ip[0] << 16, 0xff0000, false, family);
+        bool ok = len && len + LABEL_HDR <= from->len[i]; // (6) (9)
+        to->n += ok;
+        good |= (uint64_t)ok << i;
+    }
+    return good;
 }
 
 INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
@@ -131,10 +170,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 
 #include "forwarder/lanes_set.h"
 
-const struct lanes lanes_scalar = {.name = "scalar",
-                                   .append_plain4 = append_plain4,
-                                   .append_plain6 = append_plain6,
-                                   .apply_nexthops = apply_nexthops};
+const struct lanes lanes_scalar = {.name = "scalar", LANES_SET};
 
 // --- the set for this machine ---
 //

@@ -39,6 +39,12 @@ struct lanes {
                               struct burst *b);
     uint64_t (*append_plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
                               struct burst *b);
+    // The same for untagged frames with labels (EtherType MPLS, one segment): hop is the top entry.
+    uint64_t (*append_labels)(const struct arrivals *a, const struct port *port, struct burst *b);
+    // Appends those packets `of` a burst of packets with labels which are plain behind their first
+    // label to `to`: pkt ip iface len size hop dst. Returns the mask of these.
+    uint64_t (*append_below4)(const struct burst *from, uint64_t of, struct burst *to);
+    uint64_t (*append_below6)(const struct burst *from, uint64_t of, struct burst *to);
     // From nh, len, size, hop: sets word, header, out_iface, out_port, hop_out, size of the
     // outgoing frame; out_ports, in_place, same. `lower`: decrements the TTL. Returns the mask of
     // packets that the next hop does not take as they are: not an adjacency, TTL expired, larger

@@ -222,9 +222,9 @@ INLINE void append_packets(struct burst *b, unsigned at, unsigned k, struct rte_
 }
 
 // Faults in the headers of eight packets, 0 = none; numbers as in lanes.c. c: the 16 bytes from two
-// before the EtherType on; tail: 8 later bytes.
+// before the EtherType on; tail: 8 later bytes; mask: what counts of EtherType and version.
 INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2],
-                          __m256i flags)
+                          __m256i flags, uint32_t mask)
 {
     __m256i type =
         _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
@@ -235,7 +235,8 @@ INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i t
     p->len = be16_at(c[1], 2);
     p->hop = c[3];
     p->dst = tail[1];
-    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xffffff)), ALL(LANES_IP4)); // (3) (4)
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xffffff & mask)),
+                           ALL(LANES_IP4 & mask));                                 // (3) (4)
     bad = _mm256_or_si256(bad, GREATER(ALL(IP4_HDR), p->len));                     // (5) (1)
     bad = _mm256_or_si256(bad, not_unicast(tail[0], tail[1]));                     // (7)
     if (_mm256_movemask_epi8(summed) != -1) { // (2), unless the port has checked it
@@ -247,7 +248,8 @@ INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i t
     return bad;
 }
 
-INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i tail[2])
+INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i tail[2],
+                          uint32_t mask)
 {
     __m256i type =
         _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
@@ -259,13 +261,27 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
     p->len = _mm256_add_epi32(payload, ALL(IP6_HDR));
     p->hop = c[2];
     p->dst = tail[0]; // not stored: too wide
-    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff)), ALL(LANES_IP6)); // (8)
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff & mask)),
+                           ALL(LANES_IP6 & mask)); // (8)
     // (9), and the length has 16 bits
     bad = _mm256_or_si256(
         bad, GREATER(_mm256_add_epi32(payload, ALL(-1)), ALL(UINT16_MAX - IP6_HDR - 1)));
     bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(payload, _mm256_setzero_si256()));
     bad = _mm256_or_si256(bad, _mm256_cmpeq_epi16(octets, _mm256_setzero_si256())); // (10)
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
+}
+
+// Faults of eight frames with labels.
+INLINE __m256i not_labels(struct packets *p, const __m256i c[4], __m256i all, __m256i first,
+                          unsigned l2)
+{
+    __m256i bad = _mm256_xor_si256(_mm256_srli_epi32(c[0], 16), ALL(LANES_LABELS));
+
+    p->len = _mm256_sub_epi32(all, ALL(l2));
+    p->hop = c[1];
+    p->dst = all; // not stored
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(all, first));
+    return _mm256_or_si256(bad, GREATER(ALL(l2 + LABEL_HDR), first));
 }
 
 // Of plain packets: bits of the first halves of their interfaces' first words that are set in any,
@@ -295,8 +311,9 @@ INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
                                                 ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(HEADERS_MAX)), first)); // (b)
     t->chained = _mm256_or_si256(t->chained, _mm256_xor_si256(first, all));
-    bad = _mm256_or_si256(bad,
-                          family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
+    bad = _mm256_or_si256(bad, family == LABELS ? not_labels(p, c, all, first, l2)
+                               : family == IP4  ? not_plain4(p, c, tail, flag[0], UINT32_MAX)
+                                                : not_plain6(p, c, tail, UINT32_MAX));
     p->size = all;
     __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed)); // (6) (9)
@@ -369,6 +386,54 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
         totals_add(b, &t);
     b->n = at;
     return odd;
+}
+
+// The packets of mask `live` among eight which are plain behind their first label, in p.
+INLINE unsigned check_below(unsigned live, uint8_t *const *ip, const struct burst *from, unsigned i,
+                            uint8_t family, struct packets *p)
+{
+    __m256i c[4], tail[2], bad;
+
+    four_columns(ip, 0, c);
+    two_columns(ip, LABEL_HDR + (family == IP4 ? 12 : 24), tail);
+    bad = family == IP4 ? not_plain4(p, c, tail, _mm256_setzero_si256(), 0xff0000)
+                        : not_plain6(p, c, tail, 0xff0000);
+    p->iface = load_words(from->iface + i);
+    p->vr = p->iface; // the caller knows it
+    p->size = load_words(from->size + i);
+    __m256i needed = _mm256_add_epi32(p->len, ALL(LABEL_HDR));
+    bad = _mm256_or_si256(bad, GREATER(needed, load_words(from->len + i))); // (6) (9)
+    __m256i good = _mm256_cmpeq_epi32(bad, _mm256_setzero_si256());
+    return live & (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(good));
+}
+
+INLINE uint64_t append_below(const struct burst *from, uint64_t of, struct burst *to,
+                             uint8_t family)
+{
+    unsigned at = to->n;
+    uint64_t good = 0;
+
+    for (unsigned i = 0; i < from->n; i += 8) {
+        struct rte_mbuf *mbuf[8], *const *m = from->pkt + i;
+        uint8_t *ip[8], *const *top = from->ip + i;
+        struct packets p;
+        if (i + 8 > from->n) { // unused lanes repeat the first packet
+            for (unsigned j = 0; j < 8; j++) {
+                mbuf[j] = from->pkt[i + j < from->n ? i + j : i];
+                ip[j] = from->ip[i + j < from->n ? i + j : i];
+            }
+            m = mbuf;
+            top = ip;
+        }
+        unsigned k = check_below((unsigned)(of >> i) & 0xff, top, from, i, family, &p);
+        append_packets(to, at, k, m, top, LABEL_HDR, &p, family);
+        at += (unsigned)__builtin_popcount(k);
+        good |= (uint64_t)k << i;
+    }
+    for (unsigned j = to->n; family == IP6 && j < at; j++)
+        __builtin_memcpy(to->dst6[j], to->ip[j] + 24, 16);
+    to->n = at;
+    return good;
 }
 
 // Like hop_lowered in lanes.c.
@@ -480,7 +545,4 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 
 #include "forwarder/lanes_set.h"
 
-const struct lanes lanes_avx2 = {.name = "avx2",
-                                 .append_plain4 = append_plain4,
-                                 .append_plain6 = append_plain6,
-                                 .apply_nexthops = apply_nexthops};
+const struct lanes lanes_avx2 = {.name = "avx2", LANES_SET};

@@ -55,6 +55,11 @@ INLINE void store_words(uint16_t *p, __m512i v)
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi64_epi16(v));
 }
 
+INLINE __m512i load_words(const uint16_t *p)
+{
+    return _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)p));
+}
+
 INLINE void store_dwords(uint32_t *p, __m512i v)
 {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
@@ -157,6 +162,49 @@ _Static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, o
                    offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, ol_flags) + 16,
                "mbuf_columns");
 
+// Reduces k to headers that are plain, and reads them; numbers as in lanes.c. c: the bytes from the
+// EtherType on; mask: what counts of it and the version; summed: the port has checked the sum of
+// these.
+INLINE __mmask8 plain4(__mmask8 k, const __m512i c[4], uint64_t mask, __mmask8 live,
+                       __mmask8 summed, struct packets *p)
+{
+    const __m512i type = c[0], ip6 = c[1], end = c[2];
+
+    p->len = be16_at(type, 4);
+    p->hop = _mm512_srli_epi64(ip6, 16);
+    p->dst = _mm512_srli_epi64(end, 16);
+    // (3) (4)
+    k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff & mask)),
+                                     ALL(LANES_IP4 & mask));
+    k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20)); // (5) (1)
+    k = check_unicast(k, ip6, 6);                         // (7) source
+    k = check_unicast(k, end, 2);                         // (7) destination
+    if ((summed & live) != live) {                        // (2), unless the port has checked it
+        __m512i sum = _mm512_add_epi64(
+            sum_words(_mm512_srli_epi64(type, 16)),
+            _mm512_add_epi64(sum_words(ip6), sum_words(_mm512_and_si512(end, ALL(LANES_MAC)))));
+        k &= summed | _mm512_cmpeq_epu64_mask(fold_sum(sum), ALL(0xffff));
+    }
+    return k;
+}
+
+INLINE __mmask8 plain6(__mmask8 k, const __m512i c[4], uint64_t mask, struct packets *p)
+{
+    const __m512i type = c[0], ip6 = c[1], first_octet = byte_of(c[3], 2); // of the destination
+
+    p->len = _mm512_add_epi64(be16_at(type, 6), ALL(40));
+    p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
+    p->dst = c[2]; // not stored: too wide
+    // (8)
+    k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff & mask)),
+                                     ALL(LANES_IP6 & mask));
+    k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)),
+                                     ALL(UINT16_MAX - 40)); // (9)
+    // (10)
+    k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
+    return _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
+}
+
 // Of plain packets: bits of their interfaces' first words that are set in any, and in every one;
 // their lengths.
 struct totals {
@@ -172,7 +220,6 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
     const unsigned l2 = lanes_l2(tag);
     __m512i c[4], word = untagged;
     columns(live, frame, l2 - 2, c); // the last one is used only for IPv6
-    __m512i type = c[0], ip6 = c[1], end = c[2];
     __m512i flags, all, first;
     mbuf_columns(live, mbuf, &flags, &all, &first);
     p->pkt = _mm512_loadu_si512(mbuf);
@@ -191,34 +238,17 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
     k &= _mm512_cmpge_epu64_mask(first, ALL(HEADERS_MAX)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
     if (family == IP4) {
-        p->len = be16_at(type, 4);
-        p->hop = _mm512_srli_epi64(ip6, 16);
-        p->dst = _mm512_srli_epi64(end, 16);
-        // (3) (4)
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
-        k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20)); // (5) (1)
-        k = check_unicast(k, ip6, 6);                         // (7) source
-        k = check_unicast(k, end, 2);                         // (7) destination
         __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)),
                                                   ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
-        if ((summed & live) != live) { // (2), unless the port has checked it
-            __m512i sum = _mm512_add_epi64(
-                sum_words(_mm512_srli_epi64(type, 16)),
-                _mm512_add_epi64(sum_words(ip6), sum_words(_mm512_and_si512(end, ALL(LANES_MAC)))));
-            k &= summed | _mm512_cmpeq_epu64_mask(fold_sum(sum), ALL(0xffff));
-        }
-    } else {
-        __m512i first_octet = byte_of(c[3], 2); // of the destination
-        p->len = _mm512_add_epi64(be16_at(type, 6), ALL(40));
-        p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
-        p->dst = end; // not stored: too wide
-        // (8)
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
-        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)),
-                                         ALL(UINT16_MAX - 40)); // (9)
-        // (10)
-        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
-        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
+        k = plain4(k, c, UINT64_MAX, live, summed, p);
+    } else if (family == IP6) {
+        k = plain6(k, c, UINT64_MAX, p);
+    } else { // labels
+        p->len = _mm512_sub_epi64(all, ALL(l2));
+        p->hop = p->dst = _mm512_srli_epi64(c[0], 16);
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(c[0], ALL(0xffff)), ALL(LANES_LABELS));
+        k = _mm512_mask_cmpeq_epu64_mask(k, first, all);
+        k = _mm512_mask_cmpge_epu64_mask(k, all, ALL(l2 + LABEL_HDR));
     }
     k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all); // (6) (9)
     if (tag != UNTAGGED) {
@@ -272,6 +302,46 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
         totals_add(b, tag == UNTAGGED ? of.own[0] : 0, &t);
     b->n = at;
     return odd;
+}
+
+// The packets of mask `live` among eight which are plain behind their first label, in p.
+INLINE __mmask8 check_below(__mmask8 live, const struct burst *from, unsigned i, uint8_t family,
+                            struct packets *p)
+{
+    __m512i c[4];
+
+    columns(live, from->ip + i, LABEL_HDR - 2, c);
+    p->pkt = _mm512_loadu_si512(from->pkt + i);
+    p->ip = _mm512_add_epi64(_mm512_loadu_si512(from->ip + i), ALL(LABEL_HDR));
+    p->iface = load_words(from->iface + i);
+    p->vr = p->iface; // the caller knows it
+    p->size = load_words(from->size + i);
+    __mmask8 k =
+        family == IP4 ? plain4(live, c, 0xff0000, live, 0, p) : plain6(live, c, 0xff0000, p);
+    return _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(LABEL_HDR)),
+                                        load_words(from->len + i)); // (6) (9)
+}
+
+INLINE uint64_t append_below(const struct burst *from, uint64_t of, struct burst *to,
+                             uint8_t family)
+{
+    unsigned at = to->n;
+    uint64_t good = 0;
+
+    for (unsigned i = 0; i < from->n; i += 8) {
+        const __mmask8 live = (__mmask8)(of >> i);
+        struct packets p;
+        __mmask8 k = LANES_BY_LOADS && live == LANES_ALL
+                         ? check_below(LANES_ALL, from, i, family, &p)
+                         : check_below(live, from, i, family, &p);
+        append_packets(to, at, k, p, family);
+        at += (unsigned)__builtin_popcount(k);
+        good |= (uint64_t)k << i;
+    }
+    for (unsigned j = to->n; family == IP6 && j < at; j++)
+        __builtin_memcpy(to->dst6[j], to->ip[j] + 24, 16);
+    to->n = at;
+    return good;
 }
 
 // Like hop_lowered in lanes.c.
@@ -392,15 +462,8 @@ static void fill_slots(const struct burst *b, unsigned first, unsigned n,
 #include "forwarder/lanes_set.h"
 
 #ifdef LANES_LOADS
-const struct lanes lanes_avx512_loads = {.name = "avx512-loads",
-                                         .append_plain4 = append_plain4,
-                                         .append_plain6 = append_plain6,
-                                         .apply_nexthops = apply_nexthops,
-                                         .fill_slots = fill_slots};
+const struct lanes lanes_avx512_loads = {
+    .name = "avx512-loads", LANES_SET, .fill_slots = fill_slots};
 #else
-const struct lanes lanes_avx512 = {.name = "avx512",
-                                   .append_plain4 = append_plain4,
-                                   .append_plain6 = append_plain6,
-                                   .apply_nexthops = apply_nexthops,
-                                   .fill_slots = fill_slots};
+const struct lanes lanes_avx512 = {.name = "avx512", LANES_SET, .fill_slots = fill_slots};
 #endif

@@ -13,6 +13,7 @@
 #define LANES_MAC 0x0000ffffffffffffull
 #define LANES_IP4 (0x0008ull | 0x45ull << 16)     // EtherType, version and header length, as loaded
 #define LANES_IP6 (0xdd86ull | 0x60ull << 16)
+#define LANES_LABELS 0x4788u                      // EtherType, as loaded
 #define LANES_TAG 0x0081u                         // EtherType 0x8100, as loaded
 #define LANES_LINK_LOCAL4 0xfea9u                 // 169.254/16 (RFC 3927), as loaded
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
@@ -88,15 +89,21 @@ lanes_header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
     return (uint32_t)((s & 0xffff) + (s >> 16));
 }
 
-// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so decrementing it adds 0x0100 to
+// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so lowering it by 1 adds 0x0100 to
 // the checksum, which is 1 in memory order.
 static inline __attribute__((always_inline)) uint32_t
-lanes_hop_lowered(uint32_t hop, uint8_t family)
+lanes_hop_lowered_by(uint32_t hop, uint32_t by, uint8_t family)
 {
-    uint32_t sum = (hop >> 16) + 1;
+    uint32_t sum = (hop >> 16) + by;
 
     sum += sum >= 0xffff;
-    return family == IP4 ? ((hop & 0xffff) - 1) | sum << 16 : hop - (1u << 24);
+    return family == IP4 ? ((hop & 0xffff) - by) | sum << 16 : hop - (by << 24);
+}
+
+static inline __attribute__((always_inline)) uint32_t lanes_hop_lowered(uint32_t hop,
+                                                                        uint8_t family)
+{
+    return lanes_hop_lowered_by(hop, 1, family);
 }
 
 extern const struct lanes lanes_scalar, lanes_avx2, lanes_avx512, lanes_avx512_loads;

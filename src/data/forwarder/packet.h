@@ -17,6 +17,7 @@
 
 #define ETHER_HDR 14u
 #define VLAN_HDR 4u
+#define LABEL_HDR 4u
 #define ETHER_TYPE_IP4 RTE_BE16(0x0800)
 #define ETHER_TYPE_IP6 RTE_BE16(0x86dd)
 #define ETHER_TYPE_MPLS RTE_BE16(0x8847)

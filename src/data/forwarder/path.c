@@ -46,8 +46,8 @@
 // single packet of a trace or of explain (record.h).
 enum how { USUAL, TIMED, RECORDED };
 // Entry of a burst: plain packets, packets to be checked, packets that may only be delivered here,
-// our own ICMP errors, or packets of tunnels.
-enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER };
+// our own ICMP errors, packets of tunnels, or plain packets without their label.
+enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER, POPPED };
 
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
@@ -123,7 +123,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
     if (!ip4 && unlikely(burst_crosses(b)))
         tunnel_limits(f, b);
     if (b->n)
-        STAGE(STAGE_ETHER_OUT, ether_out(f, b));
+        STAGE(STAGE_ETHER_OUT, entry == POPPED ? ether_out_moved(f, b) : ether_out(f, b));
 }
 
 // Packets with labels. A packet that loses its labels here was counted with them on receive.
@@ -133,18 +133,19 @@ PATH_INLINE void path_labels(struct forwarder *f, enum how how)
 
     burst_reset(&f->in4);
     burst_reset(&f->in6);
+    f->in4.l2 = f->in6.l2 = f->bare4.l2 = f->bare6.l2 = ETHER_HDR;
     STAGE(STAGE_LABELS, labels_in(f, b));
     if (b->n && unlikely(f->counting))
         path_count(f, b);
     if (b->n)
         STAGE(STAGE_ETHER_OUT, ether_out_labels(f, b));
     burst_reset(b);
-    path_burst(f, &f->in4, IP4, PLAIN, how);
-    path_burst(f, &f->in6, IP6, PLAIN, how);
+    path_burst(f, &f->in4, IP4, POPPED, how);
+    path_burst(f, &f->in6, IP6, POPPED, how);
     if (f->bare4.n)
-        path_routed(f, &f->bare4, IP4, ODD, how);
+        path_routed(f, &f->bare4, IP4, POPPED, how);
     if (f->bare6.n)
-        path_routed(f, &f->bare6, IP6, ODD, how);
+        path_routed(f, &f->bare6, IP6, POPPED, how);
     burst_reset(&f->bare4);
     burst_reset(&f->bare6);
 }

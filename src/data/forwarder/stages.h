@@ -31,8 +31,12 @@ void checks_out(struct forwarder *f, struct burst *b);
 void ether_out(struct forwarder *f, struct burst *b);
 // The same for packets with labels.
 void ether_out_labels(struct forwarder *f, struct burst *b);
-// The same for packets that have got labels, so that their frames begin elsewhere.
-void ether_out_pushed(struct forwarder *f, struct burst *b);
+// The same for packets whose frames begin elsewhere than they did, b->l2 bytes ahead of them.
+void ether_out_moved(struct forwarder *f, struct burst *b);
+// Puts labels in front of the IP packets whose next hop is ENCAP and whose neighbor takes them, and
+// appends these to their ports' tx arrays. `lower`: their TTL is still to be lowered. Returns the
+// mask of the others, which stay.
+uint64_t ether_out_push(struct forwarder *f, const struct burst *b, bool lower);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);

@@ -38,11 +38,11 @@ static int grow(uint16_t vr, uint32_t label)
 
     while (n <= label)
         n *= 2;
-    struct label_table *t = calloc(1, sizeof *t + n * sizeof *t->nexthop);
+    struct label_table *t = calloc(1, sizeof *t + n * sizeof *t->word);
     if (!t)
         return -ENOMEM;
     t->n = n;
-    memcpy(t->nexthop, old->nexthop, old->n * sizeof *t->nexthop);
+    memcpy(t->word, old->word, old->n * sizeof *t->word);
     publish(vr, t);
     return 0;
 }
@@ -57,16 +57,16 @@ int label_set(uint16_t vr, uint32_t label, uint32_t nexthop)
         if (grow(vr, label))
             return -ENOMEM;
     }
-    uint32_t *at = &label_root[vr]->nexthop[label];
+    uint64_t *at = &label_root[vr]->word[label];
     n_used[vr] += (uint32_t)((nexthop != 0) - (*at != 0));
     // Release: the next hop is complete; partner: acquire in label_find.
-    __atomic_store_n(at, nexthop, __ATOMIC_RELEASE);
+    __atomic_store_n(at, nexthop ? label_word_of(nexthop) : 0, __ATOMIC_RELEASE);
     return 0;
 }
 
 uint32_t label_get(uint16_t vr, uint32_t label)
 {
-    return label_find(label_root[vr], label);
+    return label_word_id(label_find(label_root[vr], label));
 }
 
 uint32_t label_count(uint16_t vr)

@@ -114,6 +114,14 @@ static void kind_set(struct nexthop *nh, enum nexthop_kind kind)
                                   .head = nh->head});
 }
 
+// The MTU of packets that get n labels, 0 = none.
+static uint16_t mtu_below(uint16_t mtu, unsigned n)
+{
+    const unsigned labels = n * 4;
+
+    return mtu > labels ? (uint16_t)(mtu - labels) : mtu ? 1 : 0;
+}
+
 // Output by `iface`, 0 = none.
 static struct nexthop output_by(enum nexthop_kind kind, uint16_t iface)
 {
@@ -264,6 +272,8 @@ void nexthop_refresh_iface(uint16_t iface)
             nexthop_set_broadcast(id, iface);
         } else if (nexthop_word_kind(nh->word) != NEXTHOP_GROUP) {
             struct nexthop with = output_by(nh->kind, iface);
+            if (nh->kind == NEXTHOP_ENCAP)
+                with.mtu = mtu_below(with.mtu, nh->encap.n);
             with.rewrite_at = nh->rewrite_at;
             with.head = nh->head;
             word_set(nh, with);
@@ -333,7 +343,7 @@ static bool labels_can_be_sent(const struct nexthop_encap *e)
     bool can = e->n <= NEXTHOP_LABEL_MAX;
 
     for (unsigned i = 0; can && i < e->n; i++)
-        can = !(e->label[i] & 0xfff) && e->label[i] >> 12 != LABEL_IMPLICIT_NULL;
+        can = nexthop_label_number(e->label_be[i]) != LABEL_IMPLICIT_NULL;
     return can;
 }
 
@@ -346,20 +356,12 @@ uint32_t nexthop_encap_new(const struct nexthop_encap *e)
     if (!e->via && vr_several())
         nexthop_cross_begin(); // packets may leave from another virtual router than they came in by
     uint32_t id = nexthop_id_new(NEXTHOP_ENCAP, iface);
-    if (id)
-        nexthop_table[id].encap = *e; // neither a FIB nor a label names it yet
+    if (!id)
+        return 0;
+    struct nexthop *nh = &nexthop_table[id]; // neither a FIB nor a label names it yet
+    nh->encap = *e;
+    nh->mtu = mtu_below(nh->mtu, e->n);
     return id;
-}
-
-void nexthop_encap_set_via(uint32_t id, uint32_t via)
-{
-    struct nexthop *nh = &nexthop_table[id];
-
-    thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) != NEXTHOP_ENCAP ||
-           !is_via(via, nh->iface));
-    // Release: `via` is complete; partner: encap_via in forwarder/label.h.
-    __atomic_store_n(&nh->encap.via, via, __ATOMIC_RELEASE);
 }
 
 static int nexthop_encap_check(uint32_t id, char *why, unsigned n)

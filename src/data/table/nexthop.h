@@ -76,14 +76,22 @@ enum nexthop_encap_flag {
 
 // Of an IP route: pushes n labels. Of a label (table/label.h): n = 0 pops it, n >= 1 swaps it and
 // pushes n - 1 more.
-struct nexthop_encap { // immutable, except `via`
+struct nexthop_encap { // immutable
     uint32_t via;      // next hop with the new labels; 0: pops into the lookup of `vr`
     uint16_t vr;
     uint8_t n;
     uint8_t flags; // enum nexthop_encap_flag
     uint8_t ttl;   // of labels pushed by PIPE; 0 = the virtual router's
-    uint32_t label[NEXTHOP_LABEL_MAX]; // outermost first: label << 12, host order
+    uint32_t label_be[NEXTHOP_LABEL_MAX]; // as stack entries, outermost first: nexthop_label()
 };
+static inline uint32_t nexthop_label(uint32_t label)
+{
+    return __builtin_bswap32(label << 12);
+}
+static inline uint32_t nexthop_label_number(uint32_t label_be)
+{
+    return __builtin_bswap32(label_be) >> 12;
+}
 
 // All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset
 // of the rewrite in use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one).
@@ -94,7 +102,7 @@ struct nexthop {
         struct {
             uint8_t kind, rewrite_at;
             uint16_t iface; // output, 0 = none
-            uint16_t mtu;   // bytes of layer 3, 0 = none
+            uint16_t mtu;   // bytes of layer 3, 0 = none; ENCAP: before it adds labels
             uint8_t port;
             uint8_t head; // bytes before the IP header: 14 untagged, 18 and 22 with one and two
                           // VLAN tags
@@ -209,8 +217,6 @@ uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsig
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
 uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
 uint32_t nexthop_encap_new(const struct nexthop_encap *e); // id, or 0 when full
-// Its neighbor has another next hop now, out of the same interface.
-void nexthop_encap_set_via(uint32_t id, uint32_t via);
 // The caller has removed it from every FIB and group; reusable after a grace period.
 void nexthop_free(uint32_t id);
 unsigned nexthop_used(void);

@@ -56,7 +56,7 @@ static int clean(void **state)
 static uint32_t encap_of(struct nexthop_encap e)
 {
     for (unsigned k = 0; k < e.n; k++)
-        e.label[k] <<= 12;
+        e.label_be[k] = nexthop_label(e.label_be[k]);
     router_role(ROLE_RIB_MANAGER);
     uint32_t id = nexthop_encap_new(&e);
     assert_int_not_equal(id, 0);
@@ -141,7 +141,7 @@ label_test(a_route_with_labels_pushes_them_with_bottom_ttl_and_class)
             struct nexthop_encap e = {.via = via, .n = (uint8_t)n};
             uint32_t want[NEXTHOP_LABEL_MAX];
             for (unsigned k = 0; k < n; k++) {
-                e.label[k] = 1000 + k;
+                e.label_be[k] = 1000 + k;
                 want[k] = ENTRY(1000 + k, 5, 29);
             }
             rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48", encap_of(e));
@@ -172,8 +172,9 @@ label_test(a_pushed_ttl_follows_the_model_of_route_and_virtual_router)
 
     for (unsigned k = 0; k < sizeof t / sizeof *t; k++) {
         model(t[k].propagate, 77);
-        rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48",
-                   encap(.via = via, .n = 1, .label = {16}, .flags = t[k].flags, .ttl = t[k].ttl));
+        rig_routes(
+            VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48",
+            encap(.via = via, .n = 1, .label_be = {16}, .flags = t[k].flags, .ttl = t[k].ttl));
         for (unsigned six = 0; six < 2; six++) {
             f = packet(six);
             assert_true(rig_passes(0, &f, 1, &g));
@@ -187,7 +188,7 @@ label_test(a_burst_is_pushed_together_and_other_packets_stay_plain)
     struct frame f, g;
     unsigned n[2] = {0};
 
-    rig_route(VR_DEFAULT, "10.0.0.0/9", encap(.via = via, .n = 2, .label = {17, 18}));
+    rig_route(VR_DEFAULT, "10.0.0.0/9", encap(.via = via, .n = 2, .label_be = {17, 18}));
     rig_route(VR_DEFAULT, "10.128.0.0/9", via);
     for (unsigned k = 0; k < 60; k++) {
         f = ip_frame(.src = "192.0.2.1", .dst = k % 3 ? "10.1.1.1" : "10.200.1.1");
@@ -200,9 +201,50 @@ label_test(a_burst_is_pushed_together_and_other_packets_stay_plain)
     assert_int_equal(n[1], 40);
 }
 
+// Also of packets in several segments.
+label_test(stacks_of_all_depths_leave_in_one_burst_with_and_without_tags)
+{
+    const uint32_t tagged = rig_adjacency(rig_iface(1, 20, VR_DEFAULT), 3);
+    char text[32];
+    struct frame f, g;
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < 16; k++) {
+        struct nexthop_encap e = {.via = k < 8 ? via : tagged, .n = (uint8_t)(1 + k % 8)};
+        for (unsigned i = 0; i < e.n; i++)
+            e.label_be[i] = 100 * k + 16 + i;
+        snprintf(text, sizeof text, "10.%u.0.0/16", k);
+        rig_route(VR_DEFAULT, text, encap_of(e));
+    }
+    for (unsigned i = 0; i < 60; i++) {
+        snprintf(text, sizeof text, "10.%u.0.2", i % 16);
+        f = ip_frame(.src = "192.0.2.1", .dst = text, .ttl = 30, .payload = 600);
+        rig_send_mbuf(0, 0, rig_mbuf(&f, i % 3 ? 2048 : 300));
+    }
+    rig_poll();
+    for (; rig_receive(1, &g); n++) {
+        const uint8_t *at = frame_l3(&g);
+        unsigned depth = 1;
+        while (!(label_load(at + 4 * (depth - 1)) & ENTRY_BOTTOM))
+            depth++;
+        const uint8_t *ip = at + 4 * depth;
+        const unsigned k = ip[17];
+        assert_int_equal(depth, 1 + k % 8);
+        assert_int_equal(at - g.b, k < 8 ? 14 : 18);
+        assert_int_equal(g.n, at - g.b + 4 * depth + 628);
+        assert_memory_equal(g.b, neighbor_mac(k < 8 ? 1 : 3), 6);
+        for (unsigned i = 0; i < depth; i++)
+            assert_int_equal(label_load(at + 4 * i) & ~(uint32_t)ENTRY_BOTTOM,
+                             ENTRY(100 * k + 16 + i, 0, 29));
+        assert_int_equal(ip[8], 29);
+        assert_int_equal(checksum(ip, 20), 0);
+    }
+    assert_int_equal(n, 60);
+}
+
 label_test(a_pushed_packet_is_counted_for_its_next_hop)
 {
-    uint32_t id = encap(.via = via, .n = 1, .label = {19});
+    uint32_t id = encap(.via = via, .n = 1, .label_be = {19});
     struct frame f = packet(false), g;
 
     rig_route(VR_DEFAULT, "10.0.0.0/8", id);
@@ -219,7 +261,7 @@ label_test(the_mtu_counts_the_labels)
 
     rig_icmp_rate(1000, 1000);
     rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48",
-               encap(.via = via, .n = 2, .label = {20, 21}));
+               encap(.via = via, .n = 2, .label_be = {20, 21}));
     rig_routes(VR_DEFAULT, "192.0.2.0/24", "2001:db8:1::/48", rig_adjacency(in, 9));
     f = ip_frame(.src = "192.0.2.1", .dst = "10.0.0.2", .payload = 1492 - 28, .fragment = 0x4000);
     assert_true(rig_passes(0, &f, 1, &g)); // exactly
@@ -253,8 +295,8 @@ label_test(an_expired_packet_is_answered_without_labels)
     struct frame f, g;
 
     rig_icmp_rate(1000, 1000);
-    rig_route(VR_DEFAULT, "10.0.0.0/8", encap(.via = via, .n = 1, .label = {20}));
-    rig_route(VR_DEFAULT, "192.0.2.0/24", encap(.via = via, .n = 1, .label = {22}));
+    rig_route(VR_DEFAULT, "10.0.0.0/8", encap(.via = via, .n = 1, .label_be = {20}));
+    rig_route(VR_DEFAULT, "192.0.2.0/24", encap(.via = via, .n = 1, .label_be = {22}));
     f = ip_frame(.src = "192.0.2.1", .dst = "10.0.0.2", .ttl = 1);
     assert_true(rig_passes(0, &f, 1, &g)); // our own error gets labels like any packet
     assert_int_equal(label_load(frame_l3(&g)), ENTRY(22, 6, 64) | ENTRY_BOTTOM);
@@ -271,7 +313,7 @@ label_test(packets_wait_for_the_neighbor_with_their_labels)
 
     rig_icmp_rate(1000, 1000);
     rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48",
-               encap(.via = hold, .n = 2, .label = {30, 31}));
+               encap(.via = hold, .n = 2, .label_be = {30, 31}));
     rig_routes(VR_DEFAULT, "192.0.2.0/24", "2001:db8:1::/48", rig_adjacency(in, 9));
     for (unsigned six = 0; six < 2; six++) {
         f = packet(six);
@@ -301,7 +343,7 @@ label_test(a_neighbor_that_does_not_answer_is_an_error_like_without_labels)
 
     rig_icmp_rate(1000, 1000);
     rig_route(VR_DEFAULT, "10.0.0.0/8",
-              encap(.via = rig_nexthop(NEXTHOP_FAILED, out), .n = 1, .label = {30}));
+              encap(.via = rig_nexthop(NEXTHOP_FAILED, out), .n = 1, .label_be = {30}));
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 9));
     assert_true(rig_passes(0, &f, 0, &g));
     assert_int_equal(frame_l3(&g)[20], 3);
@@ -310,8 +352,8 @@ label_test(a_neighbor_that_does_not_answer_is_an_error_like_without_labels)
 
 label_test(flows_spread_over_members_with_labels)
 {
-    uint32_t m[2] = {encap(.via = via, .n = 1, .label = {40}),
-                     encap(.via = via, .n = 1, .label = {41})};
+    uint32_t m[2] = {encap(.via = via, .n = 1, .label_be = {40}),
+                     encap(.via = via, .n = 1, .label_be = {41})};
     struct frame f, g;
     unsigned n[2] = {0};
 
@@ -333,7 +375,7 @@ label_test(a_label_is_swapped_its_class_stays_and_its_ttl_falls)
     struct frame f, g;
 
     for (uint32_t k = 0; k < 64; k++)
-        learn(VR_DEFAULT, 100 + k * 16000, encap(.via = via, .n = 1, .label = {1048575 - k}));
+        learn(VR_DEFAULT, 100 + k * 16000, encap(.via = via, .n = 1, .label_be = {1048575 - k}));
     for (unsigned six = 0; six < 2; six++) {
         for (uint32_t k = 0; k < 64; k++) {
             f = labeled(packet(six), ENTRY(100 + k * 16000, k % 8, k + 2), ENTRY(5000, 3, 7));
@@ -355,7 +397,7 @@ label_test(a_swapped_label_gets_more_labels_on_top)
 {
     struct frame f, g;
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 3, .label = {201, 202, 203}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 3, .label_be = {201, 202, 203}));
     f = labeled(packet(false), ENTRY(100, 4, 9));
     assert_true(rig_passes(0, &f, 1, &g));
     assert_labels(&g, &f, 1, 30, ENTRY(201, 4, 8), ENTRY(202, 4, 8), ENTRY(203, 4, 8));
@@ -371,7 +413,7 @@ label_test(padding_of_short_frames_stays_behind_swapped_labels)
                              ENTRY(100, 0, 9)),
                  g;
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     assert_true(rig_passes(0, &f, 1, &g));
     assert_int_equal(g.n, f.n);
 }
@@ -382,7 +424,7 @@ label_test(swapped_packets_wait_for_the_neighbor)
     struct frame f = labeled(packet(false), ENTRY(100, 2, 9)), g;
     struct rte_mbuf *m;
 
-    learn(VR_DEFAULT, 100, encap(.via = hold, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = hold, .n = 1, .label_be = {101}));
     rig_forward(0, &f);
     assert_non_null(m = rig_held());
     packet_meta(m)->nexthop = via;
@@ -400,14 +442,14 @@ label_test(labels_come_and_leave_in_vlans)
                      ENTRY(100, 0, 9)),
                  g;
 
-    learn(VR_DEFAULT, 100, encap(.via = rig_adjacency(vout, 3), .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = rig_adjacency(vout, 3), .n = 1, .label_be = {101}));
     rig_forward(0, &f);
     assert_only_drop(DROP_MPLS_NOT_ENABLED, 1);
     accept_labels(vin, true);
     assert_true(rig_passes(0, &f, 1, &g));
     assert_int_equal(g.b[15], 20);
     assert_int_equal(label_load(frame_l3(&g)), ENTRY(101, 0, 8) | ENTRY_BOTTOM);
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     assert_true(rig_passes(0, &f, 1, &g));
     assert_int_equal(g.n, f.n - 4);
 }
@@ -463,6 +505,38 @@ label_test(a_label_leads_into_the_lookup_of_a_virtual_router)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+label_test(a_burst_is_popped_into_several_virtual_routers)
+{
+    struct frame f, g;
+    unsigned n = 0;
+
+    learn(VR_DEFAULT, 100, encap(.vr = red));
+    learn(VR_DEFAULT, 101, encap(.vr = VR_DEFAULT, .flags = NEXTHOP_ENCAP_PIPE));
+    rig_routes(red, "10.0.0.0/8", "2001:db8:2::/48", rig_adjacency(third, 5));
+    rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48", via);
+    for (unsigned k = 0; k < 60; k++) {
+        const bool six = k / 2 % 2;
+        f = ip_frame(.src = six ? "2001:db8:1::1" : "192.0.2.1",
+                     .dst = six ? "2001:db8:2::2" : "10.0.0.2", .ttl = 30,
+                     .sport = (uint16_t)(k + 1));
+        f = labeled(f, ENTRY(100 + k % 2, 0, 10 + k % 40));
+        rig_send(0, &f);
+    }
+    rig_poll();
+    for (uint16_t port = 1; port <= 2; port++)
+        for (; rig_receive(port, &g); n++) {
+            const uint8_t *ip = frame_l3(&g);
+            const bool six = ip[0] >> 4 == 6;
+            const unsigned k = load16_host(ip + (six ? 40 : 20)) - 1u, label = 10 + k % 40;
+            assert_int_equal(port, k % 2 ? 1 : 2);
+            assert_int_equal(ip[six ? 7 : 8], k % 2 || label > 30 ? 29 : label - 1);
+            assert_int_equal(six, k / 2 % 2);
+            if (!six)
+                assert_int_equal(checksum(ip, 20), 0);
+        }
+    assert_int_equal(n, 60);
+}
+
 label_test(checks_of_a_virtual_router_apply_behind_its_label)
 {
     struct frame f, g;
@@ -490,7 +564,7 @@ label_test(explicit_null_ends_here)
     struct frame f, g;
 
     rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48", via);
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     for (unsigned six = 0; six < 2; six++) {
         f = labeled(packet(six), ENTRY(six ? 2 : 0, 0, 20));
         assert_true(rig_passes(0, &f, 1, &g));
@@ -527,7 +601,7 @@ static void three_labels_for(uint32_t label)
     uint32_t m[3];
 
     for (unsigned k = 0; k < 3; k++)
-        m[k] = encap(.via = via, .n = 1, .label = {300 + k});
+        m[k] = encap(.via = via, .n = 1, .label_be = {300 + k});
     learn(VR_DEFAULT, label, rig_group(m, 3));
 }
 
@@ -600,7 +674,7 @@ label_test(an_entropy_label_ends_with_its_indicator)
     struct frame f, g;
 
     learn(VR_DEFAULT, 100, encap(.vr = VR_DEFAULT));
-    learn(VR_DEFAULT, 101, encap(.via = via, .n = 1, .label = {102}));
+    learn(VR_DEFAULT, 101, encap(.via = via, .n = 1, .label_be = {102}));
     rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48", via);
     for (unsigned six = 0; six < 2; six++) {
         f = labeled(packet(six), ENTRY(100, 0, 20), ENTRY(7, 0, 20), ENTRY(9999, 0, 0));
@@ -635,11 +709,12 @@ label_test(each_fault_has_its_drop)
         {labeled(packet(false), ENTRY(106, 0, 5)), DROP_NEIGH_FAILED},
     };
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     learn(VR_DEFAULT, 103, encap(.vr = VR_DEFAULT));
     learn(VR_DEFAULT, 104, rig_nexthop(NEXTHOP_BLACKHOLE, 0));
     learn(VR_DEFAULT, 105, rig_group(NULL, 0));
-    learn(VR_DEFAULT, 106, encap(.via = rig_nexthop(NEXTHOP_FAILED, out), .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 106,
+          encap(.via = rig_nexthop(NEXTHOP_FAILED, out), .n = 1, .label_be = {101}));
     for (unsigned k = 0; k < sizeof t / sizeof *t; k++) {
         uint64_t before = rig_drops(t[k].why);
         rig_forward(0, &t[k].f);
@@ -680,7 +755,7 @@ label_test(labels_are_accepted_only_where_the_interface_says_so)
 {
     struct frame f = labeled(packet(false), ENTRY(100, 0, 9)), g;
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     accept_labels(in, false);
     rig_forward(0, &f);
     assert_only_drop(DROP_MPLS_NOT_ENABLED, 1);
@@ -721,7 +796,7 @@ label_test(an_expired_packet_is_answered_along_its_path_with_its_labels)
     struct frame f, g;
 
     rig_icmp_rate(1000, 1000);
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 2, .label = {201, 202}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 2, .label_be = {201, 202}));
     for (unsigned six = 0; six < 2; six++) {
         f = with_labels(packet(six), 2, came);
         assert_true(rig_passes(0, &f, 1, &g));
@@ -775,7 +850,7 @@ label_test(errors_about_labeled_packets_obey_the_rules)
 {
     struct frame f;
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {201}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {201}));
     f = labeled(packet(false), ENTRY(100, 0, 1)); // no rate
     rig_forward(0, &f);
     rig_icmp_rate(1000, 1000);
@@ -800,7 +875,7 @@ label_test(too_large_packets_are_fragmented_or_answered_below_their_labels)
     unsigned n = 0, bytes = 0;
 
     rig_icmp_rate(1000, 1000);
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 2, .label = {201, 202}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 2, .label_be = {201, 202}));
     f = labeled(ip_frame(.src = "192.0.2.1", .dst = "10.0.0.2", .payload = 1470, .ttl = 40),
                 ENTRY(100, 1, 20), ENTRY(500, 0, 7));
     rig_forward(0, &f);
@@ -816,7 +891,7 @@ label_test(too_large_packets_are_fragmented_or_answered_below_their_labels)
     }
     assert_int_equal(n, 2);
     assert_int_equal(bytes, 1478);
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {201}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {201}));
     for (unsigned six = 0; six < 2; six++) {
         f = labeled(ip_frame(.src = six ? "2001:db8::1" : "192.0.2.1",
                              .dst = six ? "2001:db8::2" : "10.0.0.2", .payload = 1490,
@@ -866,7 +941,7 @@ unit_test_of(labels_pass_a_gre_tunnel_both_ways, rig_setup, clean_tunnels)
     struct frame f = labeled(packet(false), ENTRY(100, 5, 9)), g;
 
     learn(VR_DEFAULT, 100,
-          encap(.via = router_adjacency_new(end, iface_get(end)->mac), .n = 1, .label = {101}));
+          encap(.via = router_adjacency_new(end, iface_get(end)->mac), .n = 1, .label_be = {101}));
     assert_true(rig_passes(0, &f, 1, &g));
     uint8_t *ip = frame_l3(&g);
     assert_true(frame_is_ip4_sound(&g));
@@ -876,7 +951,7 @@ unit_test_of(labels_pass_a_gre_tunnel_both_ways, rig_setup, clean_tunnels)
     assert_int_equal(label_load(ip + 24), ENTRY(101, 5, 8) | ENTRY_BOTTOM);
     // The same frame comes back from the other end.
     rig_route(VR_DEFAULT, "203.0.113.1/32", rig_nexthop(NEXTHOP_LOCAL, 0));
-    learn(VR_DEFAULT, 101, encap(.via = via, .n = 1, .label = {102}));
+    learn(VR_DEFAULT, 101, encap(.via = via, .n = 1, .label_be = {102}));
     memcpy(g.b, iface_get(in)->mac, 6);
     for (unsigned k = 0; k < 4; k++) {
         uint8_t t = ip[12 + k];
@@ -893,8 +968,8 @@ unit_test_of(labels_pass_a_gre_tunnel_both_ways, rig_setup, clean_tunnels)
 
 label_test(each_label_is_counted_while_next_hops_are)
 {
-    uint32_t a = encap(.via = via, .n = 1, .label = {101}),
-             b = encap(.via = via, .n = 2, .label = {102, 103});
+    uint32_t a = encap(.via = via, .n = 1, .label_be = {101}),
+             b = encap(.via = via, .n = 2, .label_be = {102, 103});
     struct frame f = labeled(packet(false), ENTRY(100, 0, 9)), g;
 
     learn(VR_DEFAULT, 100, a);
@@ -936,7 +1011,7 @@ unit_test_of(explain_shows_the_labels_stage_and_what_follows, rig_setup, clean_e
 {
     struct frame f = labeled(packet(false), ENTRY(100, 0, 9)), g;
 
-    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label = {101}));
+    learn(VR_DEFAULT, 100, encap(.via = via, .n = 1, .label_be = {101}));
     const struct packet_trace *p = explained(&f);
     assert_int_equal(p->n_steps, 3);
     assert_string_equal(p->step[1].stage, "labels");
@@ -958,7 +1033,7 @@ unit_test_of(explain_shows_the_labels_stage_and_what_follows, rig_setup, clean_e
     assert_int_equal(p->step[1].icmp_type, 11);
     assert_int_equal(p->step[1].n_frames, 1);
     learn(VR_DEFAULT, 100, encap(.vr = VR_DEFAULT));
-    rig_route(VR_DEFAULT, "10.0.0.0/8", encap(.via = via, .n = 1, .label = {7777}));
+    rig_route(VR_DEFAULT, "10.0.0.0/8", encap(.via = via, .n = 1, .label_be = {7777}));
     f = labeled(packet(false), ENTRY(100, 0, 9));
     p = explained(&f);
     assert_string_equal(p->step[1].stage, "labels");
@@ -980,10 +1055,10 @@ label_test(the_source_is_looked_up_behind_the_label_and_may_lead_into_one)
     iface_set_flags(iface_get(in), IFACE_URPF4, IFACE_URPF4);
     rig_forward(0, &f);
     assert_only_drop(DROP_URPF_SOURCE, 1);
-    rig_route(red, "192.0.2.0/24", encap(.via = via, .n = 1, .label = {200}));
+    rig_route(red, "192.0.2.0/24", encap(.via = via, .n = 1, .label_be = {200}));
     rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_URPF_INTERFACE), 1);
-    rig_route(red, "192.0.2.0/24", encap(.via = rig_adjacency(in, 9), .n = 1, .label = {200}));
+    rig_route(red, "192.0.2.0/24", encap(.via = rig_adjacency(in, 9), .n = 1, .label_be = {200}));
     assert_true(rig_passes(0, &f, 2, &g));
 }
 
@@ -996,13 +1071,13 @@ label_test(random_stacks_leave_the_ledger_at_zero)
 
     rig_icmp_rate(1000000, 1000000);
     rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:2::/48",
-               encap(.via = via, .n = 8, .label = {50, 51, 52, 53, 54, 55, 56, 57}));
-    learn(VR_DEFAULT, 16, encap(.via = via, .n = 1, .label = {101}));
-    learn(VR_DEFAULT, 17, encap(.via = via, .n = 8, .label = {101, 2, 3 + 16, 4 + 16}));
+               encap(.via = via, .n = 8, .label_be = {50, 51, 52, 53, 54, 55, 56, 57}));
+    learn(VR_DEFAULT, 16, encap(.via = via, .n = 1, .label_be = {101}));
+    learn(VR_DEFAULT, 17, encap(.via = via, .n = 8, .label_be = {101, 2, 3 + 16, 4 + 16}));
     learn(VR_DEFAULT, 18, encap(.via = via));
     learn(VR_DEFAULT, 19, encap(.vr = VR_DEFAULT));
     learn(VR_DEFAULT, 20, encap(.vr = red));
-    learn(VR_DEFAULT, 21, rig_group((uint32_t[]){encap(.via = via, .n = 1, .label = {9})}, 1));
+    learn(VR_DEFAULT, 21, rig_group((uint32_t[]){encap(.via = via, .n = 1, .label_be = {9})}, 1));
     for (unsigned k = 0; k < 30000; k++) {
         unsigned n = 1 + (seed >> 8) % 20;
         for (unsigned i = 0; i < n; i++) {

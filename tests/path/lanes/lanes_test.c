@@ -72,7 +72,7 @@ static void assert_same_bursts(const struct burst *x, const struct burst *y)
     SAME(hop);
     if (x->family == IP4)
         SAME(dst4);
-    else
+    else if (x->family == IP6)
         SAME(dst6);
 }
 
@@ -127,6 +127,68 @@ static void plain_packets_are_the_same_ones(void **state)
     for (enum tag tag = UNTAGGED; tag < TAG_N; tag++)
         assert_true(n_plain[tag] > 100);
     assert_true(n_odd > BURSTS && n_mixed > 100);
+}
+
+// Some frames get one to three labels, with any bits.
+static void put_labels(struct arrivals *a)
+{
+    for (unsigned i = 0; i < a->n; i++) {
+        unsigned n = 4 * random_below(&rnd, 4);
+        uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(a->pkt[i], (uint16_t)n);
+        a->frame[i] = frame;
+        if (!n || a->pkt[i]->data_len < 14 + n)
+            continue;
+        memmove(frame, frame + n, 14);
+        store16(frame + 12, ETHER_TYPE_MPLS);
+        for (unsigned k = 0; k < n; k += 4)
+            store32(frame + 14 + k, random_next(&rnd));
+    }
+}
+
+// All frames with labels, and those among some of them which are plain behind the first one.
+static void packets_with_labels_are_the_same_ones(void **state)
+{
+    static struct arrivals a;
+    static struct burst x, y, below_x, below_y;
+    unsigned n_labels = 0, n_plain[7] = {0};
+
+    if (!wide)
+        skip(); // not on this CPU
+    random_router();
+    random_lists();
+    number_vrs_apart();
+    for (unsigned k = 0; k < BURSTS; k++) {
+        const struct port *port = port_get((uint16_t)arrive(&a));
+        put_labels(&a);
+        memset(&x, 0, sizeof x);
+        y = x;
+        uint64_t odd = scalar->append_labels(&a, port, &x);
+        assert_true(odd == wide->append_labels(&a, port, &y));
+        assert_int_equal(x.n, a.n - (unsigned)__builtin_popcountll(odd));
+        assert_same_bursts(&x, &y);
+        n_labels += x.n;
+        for (unsigned family = IP4; x.n; family = IP6) {
+            uint64_t of =
+                (random_below(&rnd, 2) ? UINT64_MAX : random_next(&rnd) * 0x100000001ull) &
+                UINT64_MAX >> (64 - x.n);
+            memset(&below_x, 0, sizeof below_x);
+            below_x.family = (uint8_t)family;
+            below_y = below_x;
+            uint64_t plain =
+                (family == IP4 ? scalar->append_below4 : scalar->append_below6)(&x, of, &below_x);
+            assert_true(plain == (family == IP4 ? wide->append_below4
+                                                : wide->append_below6)(&y, of, &below_y));
+            assert_int_equal(plain & ~of, 0);
+            assert_int_equal(below_x.n, __builtin_popcountll(plain));
+            memcpy(below_x.vr, below_y.vr, sizeof below_x.vr); // the caller's
+            assert_same_bursts(&below_x, &below_y);
+            n_plain[family] += below_x.n;
+            if (family == IP6)
+                break;
+        }
+        rte_pktmbuf_free_bulk(a.pkt, a.n);
+    }
+    assert_true(n_labels > BURSTS && n_plain[IP4] > 100 && n_plain[IP6] > 100);
 }
 
 static void assert_same_applied(const struct burst *x, const struct burst *y)
@@ -219,12 +281,15 @@ int main(void)
         unit_test_add(&(struct CMUnitTest){"plain_packets_are_the_same_ones",
                                            plain_packets_are_the_same_ones, with[i], rig_teardown,
                                            NULL});
+        unit_test_add(&(struct CMUnitTest){"packets_with_labels_are_the_same_ones",
+                                           packets_with_labels_are_the_same_ones, with[i],
+                                           rig_teardown, NULL});
         unit_test_add(&(struct CMUnitTest){"next_hops_take_the_same_packets",
                                            next_hops_take_the_same_packets, with[i], rig_teardown,
                                            NULL});
     }
     scalar = lanes_by_name("scalar");
-    rig_reach += 4; // tag_off() moves the data by this much after the poisoning
+    rig_reach += 16; // tag_off() and put_labels() move the data after the poisoning
     if (!lanes_by_name("avx2"))
         return 77; // only one set: skipped
     return unit_tests_run(unit_begin, unit_end);

@@ -94,7 +94,7 @@ void rib_encap_labels(uint32_t nexthop, struct label_stack *s)
     s->n = e->n;
     s->ttl = e->ttl;
     for (unsigned i = 0; i < e->n; i++)
-        s->label[i] = e->label[i] >> 12;
+        s->label[i] = nexthop_label_number(e->label_be[i]);
 }
 
 static void fill_nexthop(struct nexthop_question *q, struct nexthop_row *r, uint32_t id)

@@ -117,7 +117,7 @@ static uint32_t labels_nexthop(struct rib_vr *v, struct hop *h, const struct rib
                                                                         : 0};
 
     for (unsigned i = 0; i < s->n; i++)
-        e.label[i] = s->label[i] << 12;
+        e.label_be[i] = nexthop_label(s->label[i]);
     uint32_t id = e.via || entered ? nexthop_encap(v, &e) : 0;
     nexthop_hold(id);
     nexthop_put(h->encap);

@@ -118,7 +118,7 @@ static uint16_t *encap_list(const struct nexthop_encap *e)
     uint64_t own = (uint64_t)e->via << 32 | (uint64_t)e->vr << 16 | (uint64_t)e->flags << 8 |
                    e->ttl;
 
-    return &content_head[hash_bytes(e->label, e->n * sizeof *e->label, own) % CONTENT_HEADS];
+    return &content_head[hash_bytes(e->label_be, e->n * sizeof *e->label_be, own) % CONTENT_HEADS];
 }
 
 static uint16_t *content_list(uint32_t id)
@@ -146,7 +146,7 @@ static bool encap_same(uint32_t id, const void *content)
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ENCAP && a->via == b->via &&
            a->vr == b->vr && a->flags == b->flags && a->ttl == b->ttl && a->n == b->n &&
-           !memcmp(a->label, b->label, a->n * sizeof *a->label);
+           !memcmp(a->label_be, b->label_be, a->n * sizeof *a->label_be);
 }
 
 static uint32_t content_find(const uint16_t *list, bool (*same)(uint32_t id, const void *content),

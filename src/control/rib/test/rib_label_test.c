@@ -174,7 +174,7 @@ static void check_encap(uint32_t id, const struct netlink_hop *h)
     assert_int_equal(nexthop_word_kind(nexthop_word(nh)), NEXTHOP_ENCAP);
     assert_int_equal(e->n, h->labels.n);
     for (unsigned i = 0; i < e->n; i++)
-        assert_int_equal(e->label[i], h->labels.label[i] << 12);
+        assert_int_equal(nexthop_label_number(e->label_be[i]), h->labels.label[i]);
     assert_int_equal(e->flags, h->labels.ttl_mode == LABEL_TTL_UNIFORM ? NEXTHOP_ENCAP_UNIFORM
                                : h->labels.ttl_mode == LABEL_TTL_PIPE  ? NEXTHOP_ENCAP_PIPE
                                                                        : 0);
