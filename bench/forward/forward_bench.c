@@ -73,7 +73,7 @@
 #define INTO_TUNNEL (LINKED + 4)
 // With --labels instead: the full table with next hops that push two labels.
 #define INTO_LABELS (LINKED + 2)
-#define SWAPPED_LABELS 32768 // each with a next hop of its own
+#define SWAPPED_LABELS 100000 // each with a next hop of its own
 #define POPPED_LABEL (LABEL_FIRST + SWAPPED_LABELS)
 #define TUNNELS 1000 // the first PORTS tunnels leave by a port each
 #define OUT_PORT 2 // of --queue: a port that receives nothing
@@ -303,6 +303,7 @@ static void labels_make(const struct table *t4, const uint32_t hop[NEXT_HOPS + 1
                                nexthop_encap_new(&(struct nexthop_encap){
                                    .via = hop[1 + k % NEXT_HOPS],
                                    .n = 1,
+                                   .flags = NEXTHOP_ENCAP_LABEL,
                                    .label_be = {nexthop_label(LABEL_FIRST + k)}})),
                     "no memory for labels");
     bench_check(!label_set(0, POPPED_LABEL, nexthop_encap_new(&(struct nexthop_encap){0})),
@@ -537,7 +538,7 @@ static unsigned poll_write(const struct test *t)
     snprintf(name, sizeof name, "%s|%s|%s", t->name, f->lanes->name, poptrie_kernel_name());
     steps_case(steps, name);
     rte_mempool_obj_iter(rte_mempool_lookup("replay"), buffer_write, NULL);
-    memory_write(nexthop_table, NEXTHOP_MAX * sizeof *nexthop_table, "nexthop");
+    memory_write(nexthop_table, NEXTHOP_ALL_MAX * sizeof *nexthop_table, "nexthop");
     memory_write(f->used_mark, NEXTHOP_MAX, "mark");
     memory_write(f->counter, sizeof *f->counter, "counter");
     memory_write(&f->rx, sizeof f->rx, "burst");

@@ -50,6 +50,7 @@ uint32_t nexthop_encap(struct rib_vr *v, const struct nexthop_encap *e);
 
 struct hop {
     struct netlink_hop key;
+    bool alone; // in its set, which is no group
     bool lost; // its link lost the last IPv4 address: dead until it gets one again or goes up
     struct neigh *neigh; // of the gateway, referenced; NULL = on link, or not our interface
     // With labels, held; 0 = none: its ENCAP; the adjacency behind it, if by MAC (NETLINK_VIA_MAC).

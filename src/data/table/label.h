@@ -44,7 +44,7 @@ struct label_table {
 #define LABEL_IDS (1u << 18)
 #define LABEL_SWAP (1u << 18) // neither: as the next hop says
 #define LABEL_POP (1u << 19)  // into a lookup
-_Static_assert(NEXTHOP_MAX <= LABEL_IDS, "the word holds any next-hop id");
+_Static_assert(NEXTHOP_ALL_MAX <= LABEL_IDS, "the word holds any next-hop id");
 
 static inline uint32_t label_word_id(uint64_t word)
 {

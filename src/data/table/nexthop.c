@@ -45,21 +45,24 @@ struct waiting {
     uint64_t ticket;
     uint32_t id;
 };
-static VEC(struct waiting) waiting; // freed ids, oldest first from waiting_head on
-static size_t waiting_head;
-static uint32_t n_ids; // highest id ever used + 1; up to NEXTHOP_MAX
-static unsigned n_used;
+static struct ids {
+    VEC(struct waiting) waiting; // freed ids, oldest first from `head` on
+    size_t head;
+    uint32_t next, end; // highest id ever used + 1; the highest possible one + 1
+    unsigned n_used;
+} all_ids[2]; // those below NEXTHOP_MAX; those of labels
 static uint8_t *marks;
 static uint64_t *chosen;
 
 int nexthop_table_init(void)
 {
-    nexthop_table = mem_map("next hops", NEXTHOP_MAX * sizeof *nexthop_table);
+    nexthop_table = mem_map("next hops", NEXTHOP_ALL_MAX * sizeof *nexthop_table);
     nexthop_address = mem_map("addresses of next hops", NEXTHOP_MAX * sizeof *nexthop_address);
     marks = mem_map("next hops in use", (size_t)FORWARDER_MAX * NEXTHOP_MAX);
     chosen = mem_map("next hops chosen", FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
-    slots = calloc(NEXTHOP_MAX, sizeof *slots);
-    n_ids = 1;
+    slots = calloc(NEXTHOP_ALL_MAX, sizeof *slots);
+    all_ids[0] = (struct ids){.next = 1, .end = NEXTHOP_MAX};
+    all_ids[1] = (struct ids){.next = NEXTHOP_MAX, .end = NEXTHOP_ALL_MAX};
     if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init() ||
         prefix_count_init()) {
         nexthop_table_fini();
@@ -76,7 +79,7 @@ void nexthop_table_fini(void)
 {
     prefix_count_fini();
     nexthop_group_fini();
-    mem_unmap(nexthop_table, NEXTHOP_MAX * sizeof *nexthop_table);
+    mem_unmap(nexthop_table, NEXTHOP_ALL_MAX * sizeof *nexthop_table);
     mem_unmap(marks, (size_t)FORWARDER_MAX * NEXTHOP_MAX);
     mem_unmap(nexthop_address, NEXTHOP_MAX * sizeof *nexthop_address);
     nexthop_table = NULL;
@@ -88,14 +91,27 @@ void nexthop_table_fini(void)
     memset(nexthop_used_mark, 0, sizeof nexthop_used_mark);
     free(slots);
     slots = NULL;
-    vec_free(&waiting);
-    waiting_head = 0;
-    n_used = 0;
+    for (unsigned i = 0; i < 2; i++)
+        vec_free(&all_ids[i].waiting);
 }
+
+static struct ids *ids_of(uint32_t id)
+{
+    return &all_ids[id >= NEXTHOP_MAX];
+}
+
+// The lowest one above `id` that has ever been used; NEXTHOP_ALL_MAX: none.
+static uint32_t id_after(uint32_t id)
+{
+    if (++id < ids_of(id - 1)->next)
+        return id;
+    return id <= NEXTHOP_MAX && all_ids[1].next > NEXTHOP_MAX ? NEXTHOP_MAX : NEXTHOP_ALL_MAX;
+}
+#define nexthop_each(id) for (uint32_t id = id_after(0); id < NEXTHOP_ALL_MAX; id = id_after(id))
 
 bool nexthop_is_live(uint32_t id)
 {
-    return id && id < NEXTHOP_MAX && slots[id].state == LIVE;
+    return id && id < NEXTHOP_ALL_MAX && slots[id].state == LIVE;
 }
 
 static void word_set(struct nexthop *nh, struct nexthop with)
@@ -134,49 +150,62 @@ static struct nexthop output_by(enum nexthop_kind kind, uint16_t iface)
                             .port = iface ? (uint8_t)i->port : 0};
 }
 
-static uint32_t id_take(void)
+static uint32_t id_take(struct ids *ids)
 {
-    if (waiting_head < waiting.n && grace_over(waiting.item[waiting_head].ticket)) {
-        uint32_t id = waiting.item[waiting_head++].id;
-        if (waiting_head == waiting.n)
-            waiting_head = waiting.n = 0;
+    if (ids->head < ids->waiting.n && grace_over(ids->waiting.item[ids->head].ticket)) {
+        uint32_t id = ids->waiting.item[ids->head++].id;
+        if (ids->head == ids->waiting.n)
+            ids->head = ids->waiting.n = 0;
         return id;
     }
-    return n_ids < NEXTHOP_MAX ? n_ids++ : 0;
+    return ids->next < ids->end ? ids->next++ : 0;
 }
 
-static void id_give(uint32_t id)
+static void id_give(struct ids *ids, uint32_t id)
 {
-    if (waiting_head > 1024 && waiting_head > waiting.n / 2) {
-        memmove(waiting.item, waiting.item + waiting_head,
-                (waiting.n - waiting_head) * sizeof *waiting.item);
-        waiting.n -= waiting_head;
-        waiting_head = 0;
+    if (ids->head > 1024 && ids->head > ids->waiting.n / 2) {
+        memmove(ids->waiting.item, ids->waiting.item + ids->head,
+                (ids->waiting.n - ids->head) * sizeof *ids->waiting.item);
+        ids->waiting.n -= ids->head;
+        ids->head = 0;
     }
-    *vec_push(&waiting) = (struct waiting){.ticket = grace_ticket(), .id = id};
+    *vec_push(&ids->waiting) = (struct waiting){.ticket = grace_ticket(), .id = id};
 }
 
-uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
+// Forgets what was known of an id that leads to packets itself. Reading untouched pages commits no
+// memory.
+static void forget(uint32_t id)
 {
-    uint32_t id = id_take();
-
-    if (!id)
-        return 0;
-    struct nexthop *nh = &nexthop_table[id];
-    memset(nh, 0, sizeof *nh);
-    if (nexthop_address[id].family) // reading untouched pages commits no memory
+    if (nexthop_address[id].family)
         nexthop_address[id] = (struct ip_addr){0};
-    slots[id] = (struct slot){.state = LIVE};
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) { // reading untouched pages commits no memory
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         if (nexthop_used_mark[f][id])
             nexthop_used_mark[f][id] = 0;
         if (nexthop_chosen[f][id])
             nexthop_chosen[f][id] = 0;
     }
+}
+
+static uint32_t id_new(struct ids *ids, enum nexthop_kind kind, uint16_t iface)
+{
+    uint32_t id = id_take(ids);
+
+    if (!id)
+        return 0;
+    struct nexthop *nh = &nexthop_table[id];
+    memset(nh, 0, sizeof *nh);
+    slots[id] = (struct slot){.state = LIVE};
+    if (id < NEXTHOP_MAX)
+        forget(id);
     nexthop_count_clear(id);
     word_set(nh, output_by(kind, iface));
-    n_used++;
+    ids->n_used++;
     return id;
+}
+
+uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
+{
+    return id_new(&all_ids[0], kind, iface);
 }
 
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface)
@@ -260,7 +289,8 @@ void nexthop_set_broadcast(uint32_t id, uint16_t iface)
 void nexthop_refresh_iface(uint16_t iface)
 {
     thread_must_be(ROLE_RIB_MANAGER);
-    for (uint32_t id = 1; id < n_ids; id++) {
+    nexthop_each(id)
+    {
         struct nexthop *nh = &nexthop_table[id];
         if (slots[id].state != LIVE || nh->iface != iface)
             continue;
@@ -288,8 +318,8 @@ void nexthop_free(uint32_t id)
     if (nexthop_word_kind(nexthop_table[id].word) == NEXTHOP_GROUP)
         nexthop_group_free(id);
     slots[id].state = WAITING;
-    n_used--;
-    id_give(id);
+    ids_of(id)->n_used--;
+    id_give(ids_of(id), id);
 }
 
 // --- attributes of a prefix beside its next hop: MTU, counter, uRPF data ---
@@ -301,7 +331,8 @@ void nexthop_free(uint32_t id)
 
 static bool is_plain(uint32_t id)
 {
-    return nexthop_is_live(id) && nexthop_word_kind(nexthop_table[id].word) != NEXTHOP_ALIAS;
+    return id < NEXTHOP_MAX && nexthop_is_live(id) &&
+           nexthop_word_kind(nexthop_table[id].word) != NEXTHOP_ALIAS;
 }
 
 uint32_t nexthop_alias_new(const struct nexthop_alias *a)
@@ -355,7 +386,7 @@ uint32_t nexthop_encap_new(const struct nexthop_encap *e)
     bug_on((e->via && !is_via(e->via, iface)) || !labels_can_be_sent(e) || e->vr >= VR_MAX);
     if (!e->via && vr_several())
         nexthop_cross_begin(); // packets may leave from another virtual router than they came in by
-    uint32_t id = nexthop_id_new(NEXTHOP_ENCAP, iface);
+    uint32_t id = id_new(&all_ids[e->flags & NEXTHOP_ENCAP_LABEL ? 1 : 0], NEXTHOP_ENCAP, iface);
     if (!id)
         return 0;
     struct nexthop *nh = &nexthop_table[id]; // neither a FIB nor a label names it yet
@@ -368,6 +399,12 @@ static int nexthop_encap_check(uint32_t id, char *why, unsigned n)
 {
     const struct nexthop *nh = &nexthop_table[id];
 
+    const bool of_label = nh->encap.flags & NEXTHOP_ENCAP_LABEL;
+
+    if (of_label != (id >= NEXTHOP_MAX)) {
+        snprintf(why, n, "N6: ENCAP %u is%s of a label alone", id, of_label ? "" : " not");
+        return -EINVAL;
+    }
     if (labels_can_be_sent(&nh->encap) && (!nh->encap.via || is_via(nh->encap.via, nh->iface)))
         return 0;
     snprintf(why, n, "N5: ENCAP %u with %u labels names %u", id, nh->encap.n, nh->encap.via);
@@ -406,12 +443,12 @@ bool nexthop_leads_out(uint32_t id, uint16_t iface)
 
 unsigned nexthop_used(void)
 {
-    return n_used;
+    return all_ids[0].n_used;
 }
 
 bool nexthop_used_since(uint32_t id, unsigned epochs)
 {
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+    for (unsigned f = 0; id < NEXTHOP_MAX && f < FORWARDER_MAX; f++) {
         uint8_t mark = __atomic_load_n(&nexthop_used_mark[f][id], __ATOMIC_RELAXED);
         if (mark && (uint8_t)(nexthop_used_epoch - mark) < epochs)
             return true;
@@ -421,9 +458,10 @@ bool nexthop_used_since(uint32_t id, unsigned epochs)
 
 uint64_t nexthop_chosen_packets(uint32_t id)
 {
-    uint64_t n;
+    uint64_t n = 0;
 
-    sum_rows(&n, &chosen[id], NEXTHOP_MAX * sizeof n, FORWARDER_MAX, sizeof n);
+    if (id < NEXTHOP_MAX)
+        sum_rows(&n, &chosen[id], NEXTHOP_MAX * sizeof n, FORWARDER_MAX, sizeof n);
     return n;
 }
 
@@ -452,7 +490,8 @@ int nexthop_check(char *why, unsigned n)
 {
     unsigned live = 0;
 
-    for (uint32_t id = 1; id < n_ids; id++) {
+    nexthop_each(id)
+    {
         const struct nexthop *nh = &nexthop_table[id];
         enum nexthop_kind kind = nexthop_word_kind(nh->word);
         if (slots[id].state != LIVE)
@@ -473,14 +512,16 @@ int nexthop_check(char *why, unsigned n)
         if (kind == NEXTHOP_ENCAP && nexthop_encap_check(id, why, n))
             return -EINVAL;
     }
-    for (size_t i = waiting_head; i < waiting.n; i++)
-        if (slots[waiting.item[i].id].state != WAITING) {
-            snprintf(why, n, "N2: id %u waits for its grace period and is in use",
-                     waiting.item[i].id);
-            return -EINVAL;
-        }
-    if (live != n_used) {
-        snprintf(why, n, "%u next hops are live, %u are counted", live, n_used);
+    for (unsigned r = 0; r < 2; r++)
+        for (size_t i = all_ids[r].head; i < all_ids[r].waiting.n; i++)
+            if (slots[all_ids[r].waiting.item[i].id].state != WAITING) {
+                snprintf(why, n, "N2: id %u waits for its grace period and is in use",
+                         all_ids[r].waiting.item[i].id);
+                return -EINVAL;
+            }
+    if (live != all_ids[0].n_used + all_ids[1].n_used) {
+        snprintf(why, n, "%u next hops are live, %u are counted", live,
+                 all_ids[0].n_used + all_ids[1].n_used);
         return -EINVAL;
     }
     return 0;

@@ -23,7 +23,9 @@
 //       `word`, partner: acquire in nexthop_word);
 //   N4  a live group knows the interfaces of all its members (a member's interface never changes);
 //   N5  a live ENCAP names a live next hop that leads out by its interface and is neither a group,
-//       an alias nor ENCAP; its labels can be sent.
+//       an alias nor ENCAP; its labels can be sent;
+//   N6  ids from NEXTHOP_MAX on are ENCAPs which only labels name: they can be as many as labels,
+//       while a FIB's leaf and a group's bucket have 16 bits.
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
@@ -72,6 +74,7 @@ enum nexthop_encap_flag {
     NEXTHOP_ENCAP_PIPE = 2,    // it does not; neither: as its virtual router says (struct vr_mpls)
     NEXTHOP_ENCAP_IP4 = 4,     // the packet below the last label; neither: by its first nibble
     NEXTHOP_ENCAP_IP6 = 8,
+    NEXTHOP_ENCAP_LABEL = 16, // of a label alone: no FIB, group or alias names it
 };
 
 // Of an IP route: pushes n labels. Of a label (table/label.h): n = 0 pops it, n >= 1 swaps it and
@@ -127,7 +130,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && PORT_MAX <= 256, "la
 
 int nexthop_table_init(void);
 void nexthop_table_fini(void);
-extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
+extern struct nexthop *nexthop_table;    // [NEXTHOP_ALL_MAX]
 extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
 extern struct ip_addr
     *nexthop_address; // [NEXTHOP_MAX] of the neighbor; family 0 = none: for redirects
@@ -219,7 +222,7 @@ uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
 uint32_t nexthop_encap_new(const struct nexthop_encap *e); // id, or 0 when full
 // The caller has removed it from every FIB and group; reusable after a grace period.
 void nexthop_free(uint32_t id);
-unsigned nexthop_used(void);
+unsigned nexthop_used(void);                           // below NEXTHOP_MAX
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
 
 // "Used lately" marks of forwarders: one byte per id and thread, written only when it differs, so

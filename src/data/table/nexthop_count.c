@@ -14,7 +14,7 @@
 #include "table/sum.h"
 
 uintptr_t nexthop_counting[FORWARDER_MAX];
-// [FORWARDER_MAX][NEXTHOP_MAX]; set by control before first use.
+// [FORWARDER_MAX][NEXTHOP_ALL_MAX]; set by control before first use.
 static struct nexthop_count *counts;
 
 static struct nexthop_count *all_counts(void)
@@ -27,14 +27,14 @@ int nexthop_count_set(bool on)
     thread_must_be(ROLE_CONTROL);
     if (on && !counts) {
         struct nexthop_count *c =
-            mem_map("next hops counted", (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *c);
+            mem_map("next hops counted", (size_t)FORWARDER_MAX * NEXTHOP_ALL_MAX * sizeof *c);
         if (!c)
             return -ENOMEM;
         __atomic_store_n(&counts, c, __ATOMIC_RELEASE);
     }
     for (size_t f = 0; f < FORWARDER_MAX; f++)
         if (on) // partner: forwarder_poll
-            __atomic_fetch_or(&nexthop_counting[f], (uintptr_t)(counts + f * NEXTHOP_MAX),
+            __atomic_fetch_or(&nexthop_counting[f], (uintptr_t)(counts + f * NEXTHOP_ALL_MAX),
                               __ATOMIC_RELEASE);
         else
             __atomic_fetch_and(&nexthop_counting[f], NEXTHOP_CROSS, __ATOMIC_RELEASE);
@@ -54,7 +54,7 @@ void nexthop_count_fini(void)
 {
     memset(nexthop_counting, 0, sizeof nexthop_counting);
     if (counts)
-        mem_unmap(counts, (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *counts);
+        mem_unmap(counts, (size_t)FORWARDER_MAX * NEXTHOP_ALL_MAX * sizeof *counts);
     counts = NULL;
 }
 
@@ -64,8 +64,8 @@ void nexthop_count_clear(uint32_t id)
     struct nexthop_count *c = all_counts();
 
     for (size_t f = 0; c && f < FORWARDER_MAX; f++)
-        if (c[f * NEXTHOP_MAX + id].packets) // reading untouched pages commits no memory
-            c[f * NEXTHOP_MAX + id] = (struct nexthop_count){0};
+        if (c[f * NEXTHOP_ALL_MAX + id].packets) // reading untouched pages commits no memory
+            c[f * NEXTHOP_ALL_MAX + id] = (struct nexthop_count){0};
 }
 
 bool nexthop_count_is_on(void)
@@ -79,7 +79,7 @@ struct nexthop_count nexthop_count_sum(uint32_t id)
     struct nexthop_count sum = {0};
 
     if (c)
-        sum_rows(&sum, &c[id], NEXTHOP_MAX * sizeof *c, FORWARDER_MAX, sizeof sum);
+        sum_rows(&sum, &c[id], NEXTHOP_ALL_MAX * sizeof *c, FORWARDER_MAX, sizeof sum);
     return sum;
 }
 

@@ -21,8 +21,8 @@ struct nexthop_count {
     uint64_t bytes; // of frames as sent
 };
 
-// By forwarder: the address of its [NEXTHOP_MAX] while it counts, plus NEXTHOP_CROSS; 0: nothing to
-// count. The forwarder loads it once per poll.
+// By forwarder: the address of its [NEXTHOP_ALL_MAX] while it counts, plus NEXTHOP_CROSS; 0:
+// nothing to count. The forwarder loads it once per poll.
 extern uintptr_t nexthop_counting[FORWARDER_MAX];
 #define NEXTHOP_CROSS 1u
 

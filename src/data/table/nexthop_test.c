@@ -267,6 +267,31 @@ table_test(full_table_refuses_and_recovers)
     assert_int_equal(nexthop_new(NEXTHOP_LOCAL, 0), last);
 }
 
+table_test(labels_have_ids_beyond_those_of_a_fib)
+{
+    struct nexthop_encap e = {
+        .via = nexthop_new(NEXTHOP_HOLD, plain->id), .n = 1, .flags = NEXTHOP_ENCAP_LABEL};
+    unsigned used = nexthop_used();
+    uint32_t id, last = 0, n = 0;
+
+    for (e.label_be[0] = nexthop_label(16); (id = nexthop_encap_new(&e)); n++) {
+        assert_true(id >= NEXTHOP_MAX);
+        last = id;
+    }
+    assert_int_equal(n, NEXTHOP_ALL_MAX - NEXTHOP_MAX);
+    assert_int_equal(nexthop_used(), used);
+    assert_true(nexthop_leads_out(last, plain->id));
+    assert_false(nexthop_used_since(last, 8));
+    plain->mtu = 9000;
+    nexthop_refresh_iface(plain->id);
+    assert_int_equal(nexthop_get(last)->mtu, 8996);
+    check();
+    nexthop_free(last);
+    rcu_barrier();
+    assert_int_equal(nexthop_encap_new(&e), last);
+    check();
+}
+
 table_test(marks_of_forwarders_say_what_is_in_use)
 {
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);

@@ -543,7 +543,7 @@ static bool read_nexthop(const json_t *saved, struct journal_nexthop *w)
     const json_t *legs = json_object_get(saved, "leg");
 
     *w = (struct journal_nexthop){.n_legs = (uint8_t)json_array_size(legs)};
-    if (!columns_restore(saved, nexthop_columns, w) || w->nexthop >= NEXTHOP_MAX ||
+    if (!columns_restore(saved, nexthop_columns, w) || w->nexthop >= NEXTHOP_ALL_MAX ||
         w->kind >= NEXTHOP_KIND_N || !json_is_array(legs) || json_array_size(legs) > JOURNAL_LEGS)
         return false;
     for (unsigned i = 0; i < w->n_legs; i++)

@@ -152,7 +152,7 @@ static void collect_nexthops(void *arg)
         collect_groups(q, v);
     if (q->owner.n)
         qsort(q->owner.item, q->owner.n, sizeof q->owner.item[0], by_id);
-    for (uint32_t id = 1; id < NEXTHOP_MAX; id++)
+    for (uint32_t id = 1; id < NEXTHOP_ALL_MAX; id++)
         if (nexthop_holders(id) &&
             nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
             fill_nexthop(q, vec_push(&q->row), id);

@@ -47,7 +47,7 @@ static VEC(struct stored *) stored; // number 0 is "no route"
 static VEC(uint32_t) free_ids;
 static struct rib_map by_hash; // first number of each chain
 static uint64_t n_bytes, max_bytes, n_refused;
-static uint32_t *meaning; // [NEXTHOP_MAX] -> number in `stored`
+static uint32_t *meaning; // [NEXTHOP_ALL_MAX] -> number in `stored`
 
 static size_t nexthop_size(const struct journal_nexthop *w)
 {
@@ -194,7 +194,7 @@ int journal_init(void)
     size_mib = 0;
     dropped_ns = clock_now_ns();
     set_nexthop_limit();
-    meaning = calloc(NEXTHOP_MAX, sizeof *meaning);
+    meaning = calloc(NEXTHOP_ALL_MAX, sizeof *meaning);
     *vec_push(&stored) = NULL;
     n_bytes = n_refused = 0;
     return meaning ? 0 : -ENOMEM;

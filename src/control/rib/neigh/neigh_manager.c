@@ -33,7 +33,7 @@
 #define SCAN_INTERVAL_NS NS_PER_SECOND
 
 static struct rib_pool neighs;
-static uint32_t *owner; // [NEXTHOP_MAX] neighbor of a next-hop id, 0 = none
+static uint32_t *owner; // [NEXTHOP_ALL_MAX] neighbor of a next-hop id, 0 = none
 static uint64_t scanned_ns, epoch_ns;
 static struct neigh_routes routes;
 
@@ -41,7 +41,7 @@ int neigh_manager_init(const struct neigh_routes *r)
 {
     routes = *r;
     rib_pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
-    owner = calloc(NEXTHOP_MAX, sizeof *owner);
+    owner = calloc(NEXTHOP_ALL_MAX, sizeof *owner);
     scanned_ns = epoch_ns = clock_now_ns();
     return owner ? neigh_limit_init() : -ENOMEM;
 }

@@ -116,6 +116,8 @@ static uint32_t labels_nexthop(struct rib_vr *v, struct hop *h, const struct rib
                                        : s->ttl_mode == LABEL_TTL_PIPE  ? NEXTHOP_ENCAP_PIPE
                                                                         : 0};
 
+    if (s->swaps && h->alone)
+        e.flags |= NEXTHOP_ENCAP_LABEL;
     for (unsigned i = 0; i < s->n; i++)
         e.label_be[i] = nexthop_label(s->label[i]);
     uint32_t id = e.via || entered ? nexthop_encap(v, &e) : 0;
@@ -266,6 +268,7 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
     s->many = many;
     for (unsigned i = 0; i < n; i++) {
         s->hop[i].key = hop[i];
+        s->hop[i].alone = !many;
         s->hop[i].lost =
             hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // dead, but not due to its link
         if (hop[i].gateway.family == IP4 || hop[i].gateway.family == IP6)

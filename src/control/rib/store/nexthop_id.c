@@ -17,8 +17,8 @@
 #include "table/nexthop_count.h"
 #include "table/vr_budget.h"
 
-static uint32_t *holders; // [NEXTHOP_MAX]
-static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; may have a new holder again
+static uint32_t *holders; // [NEXTHOP_ALL_MAX]
+static bool *is_unused;   // [NEXTHOP_ALL_MAX] in `unused`; may have a new holder again
 static VEC(uint32_t) unused;
 static uint32_t shared[NEXTHOP_KIND_N];
 
@@ -31,8 +31,8 @@ int nexthop_manager_init(void)
 
     if (err)
         return err;
-    holders = calloc(NEXTHOP_MAX, sizeof *holders);
-    is_unused = calloc(NEXTHOP_MAX, sizeof *is_unused);
+    holders = calloc(NEXTHOP_ALL_MAX, sizeof *holders);
+    is_unused = calloc(NEXTHOP_ALL_MAX, sizeof *is_unused);
     if (!holders || !is_unused)
         return -ENOMEM;
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
@@ -102,10 +102,10 @@ void nexthop_put(uint32_t id)
 
 // --- aliases and ENCAPs: one for each content ---
 
-#define CONTENT_HEADS 16384u
-static uint16_t content_head[CONTENT_HEADS], content_next[NEXTHOP_MAX];
+#define CONTENT_HEADS 65536u
+static uint32_t content_head[CONTENT_HEADS], content_next[NEXTHOP_ALL_MAX];
 
-static uint16_t *alias_list(const struct nexthop_alias *a)
+static uint32_t *alias_list(const struct nexthop_alias *a)
 {
     uint64_t own = (uint64_t)a->target << 33 | (uint64_t)a->mtu << 17 | (uint64_t)a->counter << 1 |
                    a->is_default;
@@ -113,7 +113,7 @@ static uint16_t *alias_list(const struct nexthop_alias *a)
     return &content_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % CONTENT_HEADS];
 }
 
-static uint16_t *encap_list(const struct nexthop_encap *e)
+static uint32_t *encap_list(const struct nexthop_encap *e)
 {
     uint64_t own = (uint64_t)e->via << 32 | (uint64_t)e->vr << 16 | (uint64_t)e->flags << 8 |
                    e->ttl;
@@ -121,7 +121,7 @@ static uint16_t *encap_list(const struct nexthop_encap *e)
     return &content_head[hash_bytes(e->label_be, e->n * sizeof *e->label_be, own) % CONTENT_HEADS];
 }
 
-static uint16_t *content_list(uint32_t id)
+static uint32_t *content_list(uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
 
@@ -149,7 +149,7 @@ static bool encap_same(uint32_t id, const void *content)
            !memcmp(a->label_be, b->label_be, a->n * sizeof *a->label_be);
 }
 
-static uint32_t content_find(const uint16_t *list, bool (*same)(uint32_t id, const void *content),
+static uint32_t content_find(const uint32_t *list, bool (*same)(uint32_t id, const void *content),
                              const void *content)
 {
     uint32_t id = *list;
@@ -160,17 +160,17 @@ static uint32_t content_find(const uint16_t *list, bool (*same)(uint32_t id, con
 }
 
 // Freed after the next commit unless it has a holder by then.
-static void content_add(uint16_t *list, uint32_t id)
+static void content_add(uint32_t *list, uint32_t id)
 {
     content_next[id] = *list;
-    *list = (uint16_t)id;
+    *list = id;
     holders[id] = 1;
     nexthop_put(id);
 }
 
 uint32_t nexthop_alias(const struct nexthop_alias *a)
 {
-    uint16_t *list = alias_list(a);
+    uint32_t *list = alias_list(a);
     uint32_t id = content_find(list, alias_same, a);
 
     if (id)
@@ -191,14 +191,15 @@ uint32_t nexthop_alias(const struct nexthop_alias *a)
 uint32_t nexthop_encap(struct rib_vr *v, const struct nexthop_encap *e)
 {
     static bool full;
-    uint16_t *list = encap_list(e);
+    uint32_t *list = encap_list(e);
     uint32_t id = content_find(list, encap_same, e);
 
     if (id || (e->via && !nexthop_has_room(v)))
         return id;
     id = nexthop_encap_new(e);
     if (!id && !full) // once: labels come by the thousand
-        log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
+        log_error("nexthop: no room for labels: used=%u limit=%u of-labels-alone=%u",
+                  nexthop_used(), NEXTHOP_MAX, NEXTHOP_ALL_MAX - NEXTHOP_MAX);
     full = !id;
     if (!id)
         return 0;
@@ -212,7 +213,7 @@ uint32_t nexthop_encap(struct rib_vr *v, const struct nexthop_encap *e)
 static void content_gone(uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
-    uint16_t *list = content_list(id);
+    uint32_t *list = content_list(id);
     struct rib_vr *v;
 
     while (*list != id)

@@ -175,9 +175,11 @@ static void check_encap(uint32_t id, const struct netlink_hop *h)
     assert_int_equal(e->n, h->labels.n);
     for (unsigned i = 0; i < e->n; i++)
         assert_int_equal(nexthop_label_number(e->label_be[i]), h->labels.label[i]);
-    assert_int_equal(e->flags, h->labels.ttl_mode == LABEL_TTL_UNIFORM ? NEXTHOP_ENCAP_UNIFORM
-                               : h->labels.ttl_mode == LABEL_TTL_PIPE  ? NEXTHOP_ENCAP_PIPE
-                                                                       : 0);
+    assert_int_equal(e->flags & NEXTHOP_ENCAP_LABEL ? 1 : 0, id >= NEXTHOP_MAX);
+    assert_int_equal(e->flags & ~NEXTHOP_ENCAP_LABEL,
+                     h->labels.ttl_mode == LABEL_TTL_UNIFORM ? NEXTHOP_ENCAP_UNIFORM
+                     : h->labels.ttl_mode == LABEL_TTL_PIPE  ? NEXTHOP_ENCAP_PIPE
+                                                             : 0);
     if (!e->via) {
         assert_int_equal(e->vr, h->ifindex == RED ? red->id : v->id);
         return;

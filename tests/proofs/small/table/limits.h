@@ -21,6 +21,7 @@
 #define IFACE_MAX 4
 #define VR_MAX 2
 #define NEXTHOP_MAX 4
+#define NEXTHOP_ALL_MAX (4 * NEXTHOP_MAX)
 #define NEXTHOP_BUCKET_MAX 8
 #define PREFIX_COUNT_MAX 2
 #define BURST_MAX 8
