@@ -37,25 +37,20 @@ static inline const char *message_end(const struct nlmsghdr *h)
     return (const char *)h + h->nlmsg_len;
 }
 
+// Copies the first n bytes; leaves `to` as it is if there are fewer.
+static inline void attr_copy(const struct nlattr *a, void *to, size_t n, bool *bad)
+{
+    if (attr_len(a) < n)
+        *bad = true;
+    else
+        memcpy(to, attr_payload(a), n);
+}
+
 static inline uint32_t attr_u32(const struct nlattr *a, bool *bad)
 {
     uint32_t v = 0;
 
-    if (attr_len(a) < sizeof v)
-        *bad = true;
-    else
-        memcpy(&v, attr_payload(a), sizeof v);
-    return v;
-}
-
-static inline uint8_t attr_u8(const struct nlattr *a, bool *bad)
-{
-    uint8_t v = 0;
-
-    if (attr_len(a) < sizeof v)
-        *bad = true;
-    else
-        memcpy(&v, attr_payload(a), sizeof v);
+    attr_copy(a, &v, sizeof v, bad);
     return v;
 }
 
@@ -63,10 +58,15 @@ static inline uint16_t attr_u16(const struct nlattr *a, bool *bad)
 {
     uint16_t v = 0;
 
-    if (attr_len(a) < sizeof v)
-        *bad = true;
-    else
-        memcpy(&v, attr_payload(a), sizeof v);
+    attr_copy(a, &v, sizeof v, bad);
+    return v;
+}
+
+static inline uint8_t attr_u8(const struct nlattr *a, bool *bad)
+{
+    uint8_t v = 0;
+
+    attr_copy(a, &v, sizeof v, bad);
     return v;
 }
 
