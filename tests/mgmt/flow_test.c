@@ -94,9 +94,9 @@ static const struct flow flow6 = {.key = {.src = {.family = IP6, .b = {0x20, 1}}
 
 unit_test(an_ipfix_message_is_written_as_the_rfc_has_it)
 {
-    static const uint8_t head[] = {0, 10, 0, 183, 1,   2, 3, 4, 0,  0, 0, 9,  0, 0, 0,
-                                   1, 0,  2, 0,   132, 1, 0, 0, 15, 0, 8, 0,  4, 0, 12,
-                                   0, 4,  0, 15,  0,   4, 0, 7, 0,  2, 0, 11, 0, 2};
+    static const uint8_t head[] = {0, 10, 1, 95, 1,  2, 3, 4, 0,  0, 0, 9,  0, 0, 0,
+                                   1, 0,  2, 1,  44, 1, 0, 0, 15, 0, 8, 0,  4, 0, 12,
+                                   0, 4,  0, 15, 0,  4, 0, 7, 0,  2, 0, 11, 0, 2};
     static const uint8_t options[] = {
         0, 3, 0,  22, 1, 2, 0,  3, 0, 1, 0, 149,  0,
         4, 0, 34, 0,  4, 0, 35, 0, 1,                 // options template 258
@@ -109,7 +109,7 @@ unit_test(an_ipfix_message_is_written_as_the_rfc_has_it)
     ipfix_begin(&m, 0x01020304, 9, 1);
     ipfix_templates(&m, 1, 1000);
     ipfix_end(&m);
-    assert_int_equal(m.t.n, 183);
+    assert_int_equal(m.t.n, 183 + 2 * (4 + 20 * 4));
     assert_memory_equal(m.t.s, head, sizeof head);
     assert_memory_equal(m.t.s + m.t.n - sizeof options, options, sizeof options);
     assert_int_equal(m.records, 1);
@@ -123,6 +123,15 @@ unit_test(an_ipfix_message_is_written_as_the_rfc_has_it)
                         4); // one set, of template 257
     assert_memory_equal(m.t.s + 20 + 48, record, sizeof record);
     assert_in_range(4 + 48 + sizeof record, 1, IPFIX_RECORD_MAX);
+    struct flow labeled = flow6;
+    labeled.key.labels = (struct sample_stack){5, {{0, 1, 0x0a}, {0, 2, 0}, {0, 3, 0}, {0, 4, 0}}};
+    ipfix_begin(&m, 0, 12, 1);
+    ipfix_flow(&m, &labeled, FLOW_END_ACTIVE, 4000);
+    ipfix_end(&m);
+    assert_memory_equal(m.t.s + 16, ((uint8_t[]){1, 4, 0, 4 + 48 + sizeof record + 16}), 4);
+    assert_memory_equal(m.t.s + m.t.n - 16,
+                        ((uint8_t[]){0, 0, 0, 5, 0, 1, 0x0a, 0, 2, 0, 0, 3, 0, 0, 4, 0}), 16);
+    assert_in_range(m.t.n - 16, 1, IPFIX_RECORD_MAX);
     text_free(&m.t);
 }
 
@@ -265,6 +274,29 @@ unit_test(ports_of_ipv6_and_the_type_of_icmp_are_read)
     frame[55] = 3;
     sample_packet_read(frame, sizeof frame, &p);
     assert_true(p.proto == 58 && p.sport == 0 && p.dport == 0x8003);
+}
+
+unit_test(the_packet_below_labels_is_read)
+{
+    uint8_t frame[100] = {[12] = 0x88, 0x47,        0, 0x40, 0x1a, 9,         0,         0x41, 0x2b,
+                          9,           [22] = 0x45, 0, 0,    60,   [31] = 17, [34] = 10, 0,    0,
+                          1,           [38] = 10,   0, 0,    2,    0,         53,        1,    0};
+    struct sample_packet p;
+
+    for (unsigned n = 0; n <= sizeof frame; n++) {
+        uint8_t *cut = malloc(n ? n : 1); // exact size: AddressSanitizer sees reads beyond it
+        memcpy(cut, frame, n);
+        sample_packet_read(cut, n, &p);
+        assert_int_equal(p.labels.n, n < 18 ? 0 : n < 22 ? 1 : 2);
+        assert_int_equal(p.src.family, n >= 22 + 20 ? IP4 : IP_NONE);
+        free(cut);
+    }
+    assert_memory_equal(p.labels.entry, ((uint8_t[12]){0, 0x40, 0x1a, 0, 0x41, 0x2b}), 12);
+    assert_true(p.proto == 17 && p.length == 60 && p.sport == 53 && p.dport == 256);
+    memset(frame + 14, 0, sizeof frame - 14); // no bottom
+    sample_packet_read(frame, sizeof frame, &p);
+    assert_int_equal(p.labels.n, 16);
+    assert_int_equal(p.src.family, IP_NONE);
 }
 
 // After each header and after all of them; sample_packet.c reads headers as access lists do.

@@ -9,6 +9,7 @@
 // is sampled always or never (sFlow version 5, 3.1; RFC 5475 5.2). Skipping costs a subtraction per
 // burst.
 #include "base/hash.h"
+#include "forwarder/label.h"
 #include "forwarder/lookup.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
@@ -29,41 +30,47 @@ static void sampling_start(struct sampling *s, const struct watch *w, unsigned f
     s->skip = draw_skip(s);
 }
 
-static uint32_t look_up(const struct fib *fib, const uint8_t *ip, uint32_t readable, uint8_t family,
-                        struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
+// The next hop of a packet without Ethernet header; 0: none.
+static uint32_t look_up(const struct forwarder *f, uint16_t vr, uint16_t type, const uint8_t *ip,
+                        uint32_t readable, struct ip_addr *dst)
 {
-    uint32_t len = family == IP4 ? load16_host(ip + 2) : IP6_HDR + (uint32_t)load16_host(ip + 4);
+    const struct flow_hash how = vr_flow_hash(vr_get(vr));
+    const bool six = type == ETHER_TYPE_IP6;
+    uint32_t nh, hash;
 
-    dst->family = family;
-    memcpy(dst->b, ip + (family == IP4 ? 16 : 24), family == IP4 ? 4 : 16);
-    *hash = flow_hash_ip(family, ip, readable, RTE_MIN(len, readable), how);
-    return fib_find(fib, dst);
+    if (type == ETHER_TYPE_MPLS && readable >= LABEL_HDR) {
+        nh = label_word_id(label_find(label_table(vr), label_load(ip) >> 12));
+        hash = label_hash(ip, readable, readable, how);
+    } else if ((six || type == ETHER_TYPE_IP4) && readable >= (six ? IP6_HDR : IP4_HDR)) {
+        uint32_t len = six ? IP6_HDR + (uint32_t)load16_host(ip + 4) : load16_host(ip + 2);
+        dst->family = six ? IP6 : IP4;
+        memcpy(dst->b, ip + (six ? 24 : 16), six ? 16 : 4);
+        hash = flow_hash_ip(dst->family, ip, readable, RTE_MIN(len, readable), how);
+        nh = nexthop_real(fib_find(fwd_fib(f, vr, dst->family), dst));
+    } else {
+        return 0;
+    }
+    return nexthop_word_kind(nexthop_word(nexthop_get(nh))) == NEXTHOP_GROUP
+               ? nexthop_member(nexthop_get(nh), hash)
+               : nh;
 }
 
-// Finds the packet's next hop in the FIB, whether or not the packet will be forwarded.
+// Finds the packet's next hop, whether or not the packet will be forwarded.
 static void find_nexthop(const struct forwarder *f, const struct rte_mbuf *m, struct watch_tag *tag)
 {
     struct tags tags;
-    const uint8_t *type = m->data_len >= ETHER_HDR ? tags_read(m, true, &tags) : NULL,
-                  *ip = type ? type + 2 : NULL;
-    uint16_t vr = iface_get(tag->iface)->vr;
-    struct flow_hash how = vr_flow_hash(vr_get(vr));
-    uint8_t family = !type                            ? IP_NONE
-                     : load16(type) == ETHER_TYPE_IP4 ? IP4
-                     : load16(type) == ETHER_TYPE_IP6 ? IP6
-                                                      : IP_NONE;
-    const struct fib *fib = family ? fwd_fib(f, vr, family) : NULL;
+    const uint8_t *type = m->data_len >= ETHER_HDR ? tags_read(m, true, &tags) : NULL;
     struct ip_addr dst = {0};
-    uint32_t nh, hash;
 
-    if (!fib || packet_readable(m, ip) < (family == IP4 ? IP4_HDR : IP6_HDR))
+    if (!type)
         return;
-    nh = nexthop_real(look_up(fib, ip, packet_readable(m, ip), family, how, &dst, &hash));
-    if (nexthop_word_kind(nexthop_word(nexthop_get(nh))) == NEXTHOP_GROUP)
-        nh = nexthop_member(nexthop_get(nh), hash);
+    uint32_t nh = look_up(f, iface_get(tag->iface)->vr, load16(type), type + 2,
+                          packet_readable(m, type + 2), &dst);
     uint64_t word = nexthop_word(nexthop_get(nh));
     tag->way = nexthop_word_kind(word);
     tag->out = nexthop_word_iface(word);
+    if (tag->way == NEXTHOP_ENCAP)
+        nh = nexthop_get(nh)->encap.via;
     if (!ip_equal(&nexthop_address[nh], &dst))
         tag->gateway = nexthop_address[nh];
 }

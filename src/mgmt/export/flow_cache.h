@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 
 #include "base/ip.h"
+#include "export/sample_packet.h"
 
 enum flow_end {
     FLOW_END_INACTIVE = 1,
@@ -23,6 +24,7 @@ struct flow_key { // compared with memcmp: zero the memory first
     struct ip_addr src, dst;
     uint16_t sport, dport;
     uint8_t proto, tos;
+    struct sample_stack labels;
     uint32_t in, out; // interface numbers, 0 = none
 };
 

@@ -6,7 +6,7 @@
 // Every TICK_MS at most BATCH samples are counted and at most ENDS flows end. Templates and the
 // sampling options go out with the first message and then every template interval, since datagrams
 // may be lost. Counts are of samples: the collector multiplies them by samplingInterval. A flow is
-// addresses, protocol, ports, type of service and interfaces.
+// addresses, protocol, ports, type of service, labels and interfaces.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
@@ -115,6 +115,7 @@ static void count_sample(const struct watch_slot *s, uint64_t now)
     key.dport = p.dport;
     key.proto = p.proto;
     key.tos = p.tos;
+    memcpy(&key.labels, &p.labels, sizeof key.labels);
     key.in = number_of(s->tag.iface);
     key.out = number_of(s->tag.out);
     flow_cache_add(ipfix.cache, &key, &s->tag.gateway, p.length, p.tcp_flags, now,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ipfix_write.c - writes messages of IPFIX (ipfix_write.h)
 //
-// address_fields[] and flow_fields[] list the information elements in the order in which
-// ipfix_flow() writes them; the templates come from them. A record of another kind than the one
-// before begins a new set. The lengths of sets and message are filled in at their ends.
+// address_fields[], flow_fields[] and label_fields[] list the information elements in the order in
+// which ipfix_flow() writes them; the templates come from them. A record of another kind than the
+// one before begins a new set. The lengths of sets and message are filled in at their ends.
 #include "export/ipfix_write.h"
 
 #include <arpa/inet.h>
@@ -14,7 +14,9 @@ enum {
     SET_OPTIONS_TEMPLATE = 3,
     TEMPLATE_IP4 = 256,
     TEMPLATE_IP6 = 257,
-    TEMPLATE_SAMPLING = 258
+    TEMPLATE_SAMPLING = 258,
+    TEMPLATE_LABELS4 = 259,
+    TEMPLATE_LABELS6 = 260
 };
 enum { ALGORITHM_RANDOM = 2 };
 
@@ -27,6 +29,9 @@ static const struct field address_fields[2][3] = {{{8, 4}, {12, 4}, {15, 4}},
                                                   {{27, 16}, {28, 16}, {62, 16}}};
 static const struct field flow_fields[] = {{7, 2},  {11, 2}, {4, 1}, {5, 1}, {6, 1},   {136, 1},
                                            {10, 4}, {14, 4}, {1, 8}, {2, 8}, {152, 8}, {153, 8}};
+// Of flows with labels, in addition: the depth of the stack, its outermost entries.
+static const struct field label_fields[] = {{202, 4}, {70, 3}, {71, 3}, {72, 3}, {73, 3}};
+_Static_assert(sizeof label_fields / sizeof *label_fields == 1 + SAMPLE_LABELS, "");
 static const struct field sampling_fields[] = {
     {149, 4} /* scope: observation domain */, {34, 4}, {35, 1}};
 
@@ -100,18 +105,26 @@ static void put_fields(struct text *t, const struct field *f, unsigned n)
     }
 }
 
+static uint16_t template_of(bool six, bool labels)
+{
+    return (uint16_t)((labels ? TEMPLATE_LABELS4 : TEMPLATE_IP4) + six);
+}
+
 void ipfix_templates(struct ipfix_message *m, uint32_t domain, uint32_t sample_rate)
 {
     struct text *t = &m->t;
-    const unsigned n = sizeof flow_fields / sizeof *flow_fields,
+    const unsigned n = sizeof flow_fields / sizeof *flow_fields, n_labels = 1 + SAMPLE_LABELS,
                    n_sampling = sizeof sampling_fields / sizeof *sampling_fields;
 
     set_begin(m, SET_TEMPLATE);
-    for (unsigned six = 0; six < 2; six++) {
-        put16(t, (uint16_t)(TEMPLATE_IP4 + six));
-        put16(t, (uint16_t)(3 + n));
+    for (unsigned k = 0; k < 4; k++) {
+        const bool six = k & 1, labels = k & 2;
+        put16(t, template_of(six, labels));
+        put16(t, (uint16_t)(3 + n + (labels ? n_labels : 0)));
         put_fields(t, address_fields[six], 3);
         put_fields(t, flow_fields, n);
+        if (labels)
+            put_fields(t, label_fields, n_labels);
     }
     set_begin(m, SET_OPTIONS_TEMPLATE);
     put16(t, TEMPLATE_SAMPLING);
@@ -132,7 +145,7 @@ void ipfix_flow(struct ipfix_message *m, const struct flow *f, enum flow_end why
     size_t bytes = k->src.family == IP4 ? 4 : 16;
     struct ip_addr gateway = f->gateway.family == k->src.family ? f->gateway : (struct ip_addr){0};
 
-    set_begin(m, k->src.family == IP4 ? TEMPLATE_IP4 : TEMPLATE_IP6);
+    set_begin(m, template_of(k->src.family == IP6, k->labels.n));
     text_append(t, k->src.b, bytes);
     text_append(t, k->dst.b, bytes);
     text_append(t, gateway.b, bytes);
@@ -148,6 +161,10 @@ void ipfix_flow(struct ipfix_message *m, const struct flow *f, enum flow_end why
     put64(t, f->packets);
     put64(t, f->first_ms + wall_ms);
     put64(t, f->last_ms + wall_ms);
+    if (k->labels.n) {
+        put32(t, k->labels.n);
+        text_append(t, k->labels.entry, sizeof k->labels.entry);
+    }
     m->records++;
 }
 

@@ -21,8 +21,8 @@ struct ipfix_message {
 };
 
 void ipfix_begin(struct ipfix_message *m, uint32_t export_s, uint32_t sequence, uint32_t domain);
-// Templates of IPv4 and IPv6 flows and of the sampling options, and the options themselves (RFC
-// 7011 3.4.2.2; samplingInterval, samplingAlgorithm).
+// Templates of IPv4 and IPv6 flows, without and with labels, and of the sampling options, and the
+// options themselves (RFC 7011 3.4.2.2; samplingInterval, samplingAlgorithm).
 void ipfix_templates(struct ipfix_message *m, uint32_t domain, uint32_t sample_rate);
 // `wall_ms` is added to the flow's times to get milliseconds since 1970.
 void ipfix_flow(struct ipfix_message *m, const struct flow *f, enum flow_end why, uint64_t wall_ms);

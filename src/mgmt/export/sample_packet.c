@@ -10,7 +10,7 @@
 
 #include "base/ip6_chain.h"
 
-enum { ETHER_IP4 = 0x0800, ETHER_IP6 = 0x86dd, TAGS_MAX = 3 };
+enum { ETHER_IP4 = 0x0800, ETHER_IP6 = 0x86dd, ETHER_MPLS = 0x8847, TAGS_MAX = 3, DEPTH = 16 };
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -64,6 +64,20 @@ static void read_ip6(const uint8_t *ip, const uint8_t *end, struct sample_packet
         read_ports(ip + c.at, end, p);
 }
 
+// Returns what follows the last label; NULL: it is not there.
+static const uint8_t *read_labels(const uint8_t *at, const uint8_t *end, struct sample_stack *s)
+{
+    bool bottom = false;
+
+    for (; !bottom && s->n < DEPTH && end - at >= 4; at += 4) {
+        if (s->n < SAMPLE_LABELS)
+            memcpy(s->entry[s->n], at, 3);
+        s->n++;
+        bottom = at[2] & 1;
+    }
+    return bottom ? at : NULL;
+}
+
 void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p)
 {
     const uint8_t *end = frame + n, *type = frame + 12;
@@ -71,8 +85,14 @@ void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *
     *p = (struct sample_packet){0};
     for (unsigned tags = 0; tags < TAGS_MAX && end - type >= 6 && is_vlan_tag(get16(type)); tags++)
         type += 4;
-    if (end - type >= 2 + 20 && get16(type) == ETHER_IP4 && type[2] >> 4 == 4)
-        read_ip4(type + 2, end, p);
-    else if (end - type >= 2 + 40 && get16(type) == ETHER_IP6 && type[2] >> 4 == 6)
-        read_ip6(type + 2, end, p);
+    if (end - type < 2)
+        return;
+    const bool labels = get16(type) == ETHER_MPLS;
+    const uint8_t *ip = labels ? read_labels(type + 2, end, &p->labels) : type + 2;
+    if (!ip)
+        return;
+    if ((labels || get16(type) == ETHER_IP4) && end - ip >= 20 && ip[0] >> 4 == 4)
+        read_ip4(ip, end, p);
+    else if ((labels || get16(type) == ETHER_IP6) && end - ip >= 40 && ip[0] >> 4 == 6)
+        read_ip6(ip, end, p);
 }

@@ -101,6 +101,7 @@ static uint32_t output_of(const struct watch_tag *tag)
     case NEXTHOP_ADJACENCY:
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:
+    case NEXTHOP_ENCAP: // no output yet if a lookup follows
     case NEXTHOP_BROADCAST: return number_of(tag->out);
     case NEXTHOP_LOCAL: return SFLOW_OUT_US;
     case NEXTHOP_BLACKHOLE: return SFLOW_OUT_DISCARDED | SFLOW_DISCARD_UNKNOWN;
@@ -162,6 +163,8 @@ static void keep(struct batch *b, const struct watch_slot *s)
                        .kept = s->kept < SFLOW_HEADER_MAX ? s->kept : SFLOW_HEADER_MAX};
     memcpy(k->frame, s->data, k->kept);
     sample_packet_read(k->frame, k->kept, &p);
+    if (p.labels.n) // the packet below may belong to another virtual router
+        p.src = p.dst = (struct ip_addr){0};
     b->ask[2 * b->n] = (struct rib_length){.vr = vr, .addr = p.src};
     b->ask[2 * b->n + 1] = (struct rib_length){.vr = vr, .addr = p.dst};
     b->n++;
