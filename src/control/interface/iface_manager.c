@@ -155,7 +155,7 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
     }
     if (!i) {
         snprintf(err, err_size, "interface %s: too many interfaces (at most %d)", wish->name,
-                 IFACE_MAX - 1);
+                 IFACE_TRIAL - 1);
         return -ENOSPC;
     }
     iface_set_vr(i, v->id);

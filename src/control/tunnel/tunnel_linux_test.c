@@ -185,7 +185,7 @@ full_test(a_configured_interface_has_precedence_in_a_full_table)
 {
     char name[16];
 
-    for (unsigned k = 0; k < IFACE_MAX - 1 - TUNNEL_MAX; k++) {
+    for (unsigned k = 0; k < IFACE_TRIAL - 1 - TUNNEL_MAX; k++) {
         snprintf(name, sizeof name, "x%u", k);
         assert_non_null(iface_new(name));
     }

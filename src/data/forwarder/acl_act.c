@@ -177,7 +177,7 @@ void acl_record(struct forwarder *f, const struct burst *b, const struct acl_ver
                        : 0;
 
     f->record.acl = (struct packet_trace_acl){.list = v->list,
-                                         .iface = v->iface,
+                                         .iface = iface_get(v->iface)->id, // also in a trial
                                          .out = v->out,
                                          .rules = v->c->rules != NULL,
                                          .rule = a->number,

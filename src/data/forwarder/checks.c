@@ -96,9 +96,11 @@ void checks_out(struct forwarder *f, struct burst *b)
 
 enum drop_reason checks_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
+    if (unlikely(f->trial))
+        iface = trial_out(f, iface);
     enum drop_reason why = acl_one(f, b, i, iface, true);
 
-    if (why == DROP_NONE && polices_out())
+    if (why == DROP_NONE && (polices_out() || f->trial))
         why = police_one(f, b, i, iface, POLICER_OUT);
     return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
 }

@@ -33,8 +33,10 @@ void forwarder_rest(struct forwarder *f);
 // --- explain.c: predicts what happens to a packet (table/packet_trace.h) ---
 
 #define EXPLAIN_FRAME_MAX 16384u
-// -EINVAL: frame empty or too large; -ENOBUFS: no buffers now. `p`: see packet_trace_init().
-int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packet_trace *p);
+// -EINVAL: frame empty or too large; -ENOBUFS: no buffers now. `p`: see packet_trace_init(). `t`:
+// NULL, or a trial (table/trial.h): the packet also meets full token buckets.
+int forwarder_explain(uint16_t port, const void *frame, uint32_t n, const struct trial *t,
+                      struct packet_trace *p);
 void forwarder_explain_fini(void); // control
 
 #endif

@@ -72,8 +72,12 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         return;
     if (entry == ODD || entry == LOCAL)
         STAGE(ip4 ? STAGE_IP4_IN : STAGE_IP6_IN, ip4 ? ip4_in(f, b) : ip6_in(f, b));
+    if (how == RECORDED && f->trial && entry != ORIGIN && entry != OUTER)
+        trial_in(f, b);
     if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n)
         STAGE(STAGE_CHECKS_IN, checks_in(f, b));
+    if (how == RECORDED && f->trial)
+        trial_in_over(b);
     if (entry == LOCAL && b->n)
         STAGE(STAGE_OTHER, fwd_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
@@ -113,7 +117,8 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         else
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
         if (entry != ORIGIN && unlikely(b->features & IFACE_ACL_OUT) && b->n)
-            STAGE(STAGE_CHECKS_OUT, checks_out(f, b));
+            STAGE(STAGE_CHECKS_OUT,
+                  how == RECORDED && f->trial ? trial_checks_out(f, b) : checks_out(f, b));
         if (!b->n)
             return;
         if (unlikely(f->counting))

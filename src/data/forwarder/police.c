@@ -43,7 +43,7 @@ static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uin
     count_color(f, b, i, iface, d, color);
     if (f->record.on)
         f->record.police =
-            (struct packet_trace_police){iface, d == POLICER_OUT, (uint8_t)color,
+            (struct packet_trace_police){iface_get(iface)->id, d == POLICER_OUT, (uint8_t)color,
                                          policer_byte(&m->action[color]),
                                          policer_byte(&m->dscp[color])};
     switch (policer_byte(&m->action[color])) {

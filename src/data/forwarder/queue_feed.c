@@ -38,10 +38,11 @@ static int tos_of(const uint8_t *type_at, const uint8_t **ip)
 }
 
 static inline __attribute__((always_inline)) struct queue_place
-place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf *m)
+place_of(const struct port_queue_settings *s, const struct class_map *map, uint16_t id,
+         const struct rte_mbuf *m)
 {
     const struct iface *iface = iface_get(id);
-    struct queue_place p = {.iface = id, .class = s->map.other};
+    struct queue_place p = {.iface = id, .class = map->other};
     const uint8_t *type_at = tags_skip(m);
     int given = packet_class_get(m);
 
@@ -51,7 +52,7 @@ place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
         p.ip = NULL, tos = -1;
     if (tos >= 0)
-        p.class = s->map.of_dscp[tos >> 2];
+        p.class = map->of_dscp[tos >> 2];
     if (given >= 0)
         p.class = (uint8_t)given;
     p.client = s->client_of_iface[id];
@@ -65,10 +66,10 @@ place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf
     return p;
 }
 
-struct queue_place queue_place_of(const struct port_queue_settings *s, uint16_t iface,
-                                  const struct rte_mbuf *m)
+struct queue_place queue_place_of(const struct port_queue_settings *s, const struct class_map *map,
+                                  uint16_t iface, const struct rte_mbuf *m)
 {
-    return place_of(s, iface, m);
+    return place_of(s, map, iface, m);
 }
 
 // 28 bits, the room in a ring element.
@@ -104,7 +105,7 @@ static void places_fill(const struct port_queue_settings *s, uint16_t port, stru
 
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = pkt[i];
-        struct queue_place p = place_of(s, tags_begin(m) ? m->vlan_tci : own, m);
+        struct queue_place p = place_of(s, &s->map, tags_begin(m) ? m->vlan_tci : own, m);
 
         m->vlan_tci = p.iface;
         out[i] = (struct queue_packet){.packet = m,

@@ -16,8 +16,8 @@ struct queue_place { // place of a frame in a port's queue
     uint8_t *tag;      // the innermost tag's control information; NULL: untagged
 };
 // By its interface, its DSCP and its class of an access list.
-struct queue_place queue_place_of(const struct port_queue_settings *s, uint16_t iface,
-                                  const struct rte_mbuf *m);
+struct queue_place queue_place_of(const struct port_queue_settings *s, const struct class_map *map,
+                                  uint16_t iface, const struct rte_mbuf *m);
 
 // Hash of the frame's flow; 0: none.
 uint32_t queue_flow_hash(const struct rte_mbuf *m);

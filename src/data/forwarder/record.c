@@ -18,6 +18,7 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/trace.h"
+#include "table/trial.h"
 #include "forwarder/forbidden.h"
 
 // --- frames ---
@@ -86,11 +87,11 @@ static enum drop_reason drop_since_note(const struct forwarder *f)
 }
 
 // Records the frame's place in the port's queue.
-static void note_queue(const struct port_queue *q, uint16_t iface, const struct rte_mbuf *m,
-                       struct packet_trace_queue *note)
+static void note_queue(const struct port_queue *q, const struct class_map *map, uint16_t iface,
+                       const struct rte_mbuf *m, struct packet_trace_queue *note)
 {
     const struct port_queue_settings *s = rcu_load(&q->settings);
-    struct queue_place place = queue_place_of(s, iface, m);
+    struct queue_place place = queue_place_of(s, map ? map : &s->map, iface, m);
     struct queue_packet p = {.len = m->pkt_len + s->overhead,
                              .client = place.client,
                              .class = place.class};
@@ -131,7 +132,8 @@ static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
             uint16_t iface = tx_iface(port, m);
             frame_add(p, s, m, port, iface);
             if (p->n_frames > n && f->plan && f->plan->queue[port])
-                note_queue(f->plan->queue[port], iface, m, &p->frame[n].queue);
+                note_queue(f->plan->queue[port], f->trial ? f->trial->map[port] : NULL, iface, m,
+                           &p->frame[n].queue);
         }
     }
     return n_crossing && n_crossing == s->n_frames;

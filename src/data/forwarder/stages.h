@@ -60,6 +60,19 @@ void measure_stage(struct forwarder *f, enum stage stage, unsigned n);
 // Sends the n packets left by the burst, and records their latency for each port, if configured.
 void measure_tx_flush(struct forwarder *f, unsigned n);
 
+// --- trial.c: explain's packet gets the attributes that a commit would give (table/trial.h) ---
+// While f->trial is set. The packet comes in by its real interface, and goes on by it after the
+// checks: only these see the other attributes.
+
+// Before and after checks_in. The packet also gets the virtual router of the trial.
+void trial_in(struct forwarder *f, struct burst *b);
+void trial_in_over(struct burst *b);
+// Instead of checks_out: packet by packet, with the attributes of the output.
+void trial_checks_out(struct forwarder *f, struct burst *b);
+// The entry with the attributes of output interface `id`.
+uint16_t trial_out(struct forwarder *f, uint16_t id);
+void trial_end(void); // empties the entries
+
 // --- path.c ---
 
 // Passes the n packets of f->rx, taken from that queue, through all stages, including watches, and

@@ -27,6 +27,7 @@
 #include "table/watch.h"
 
 struct acl_cache;
+struct trial;
 
 // Size of a collecting array. A stage may add BURST_MAX packets without a check, so it is flushed
 // when it has more than COLLECT_MAX - BURST_MAX.
@@ -132,6 +133,7 @@ struct forwarder {
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // selects the packets that they log
     struct record record;            // of the recorded packet
+    const struct trial *trial;       // for explain: what a commit would change; NULL: nothing
     struct begin_kept kept;
     struct lookaside *lookaside;     // since a poll, until it rests; NULL: none
     struct alikes alikes;            // patterns of packets of tunnels

@@ -34,7 +34,7 @@ enum state { FREE, USED, WAITING };
 
 int acl_table_init(void)
 {
-    acl_table = mem_map("access lists", ACL_LIST_MAX * sizeof *acl_table);
+    acl_table = mem_map("access lists", (ACL_LIST_MAX + 2) * sizeof *acl_table);
     if (!acl_table)
         return -ENOMEM;
     (void)acl_kernel_name(); // chooses the kernel, which may measure the CPU: not while others read
@@ -43,7 +43,7 @@ int acl_table_init(void)
 
 void acl_table_fini(void)
 {
-    mem_unmap(acl_table, ACL_LIST_MAX * sizeof *acl_table);
+    mem_unmap(acl_table, (ACL_LIST_MAX + 2) * sizeof *acl_table);
     acl_table = NULL;
 }
 

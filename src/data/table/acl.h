@@ -31,6 +31,7 @@
 #include "core/thread.h"
 
 #define ACL_LIST_MAX 1024   // id 0 = none
+#define ACL_TRIAL ACL_LIST_MAX // two more entries, for trials (trial.h)
 #define ACL_RULES_MAX (1u << 22)
 #define ACL_NAME_SIZE 32
 #define ACL_CLASS_MAX 7u // packet_class.h
@@ -95,7 +96,7 @@ struct acl_list {
     uint64_t ticket;
 } __attribute__((aligned(64)));
 
-extern struct acl_list *acl_table; // [ACL_LIST_MAX]
+extern struct acl_list *acl_table; // [ACL_LIST_MAX + 2]
 extern uint8_t acl_secret[16];     // random for each process; for verdict caches
 extern struct acl_cache
     *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders

@@ -272,12 +272,12 @@ uint32_t iface_changes(void)
 struct iface *iface_new(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
-    while (lowest < IFACE_MAX && slots[lowest].state == USED)
+    while (lowest < IFACE_TRIAL && slots[lowest].state == USED)
         lowest++;
     unsigned id = lowest;
-    while (id < IFACE_MAX && !is_reusable(&slots[id]))
+    while (id < IFACE_TRIAL && !is_reusable(&slots[id]))
         id++;
-    if (id == IFACE_MAX)
+    if (id == IFACE_TRIAL)
         return NULL;
     struct iface *i = &iface_table[id];
     n_changes++;

@@ -77,6 +77,7 @@ struct iface_policy {        // as configured; all zero = no policy
 };
 #define IFACE_PCP_GIVEN 8u
 
+#define IFACE_TRIAL (IFACE_MAX - 2) // two entries, for trials (trial.h)
 #define IFACE_MACS 32 // for macvlans on a TAP, per interface
 
 struct iface {

@@ -20,7 +20,7 @@
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces, all ports together; 0 = none
-#define IFACE_MAX 16384     // ports and sub-interfaces; id 0 = none
+#define IFACE_MAX 16386     // ports and sub-interfaces; id 0 = none; the last two: IFACE_TRIAL
 #define VR_MAX 2048         // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
 #define NEXTHOP_ALL_MAX (4 * NEXTHOP_MAX) // with those that only labels name

@@ -153,9 +153,12 @@ static inline const struct packet_trace_step *packet_trace_last(const struct pac
     return NULL;
 }
 
-// Simulates a frame received on `port` and records its way, without effect: 0 or -errno. The
-// forwarder implements it; main returns it to the caller. Control, an online RCU reader.
+struct trial;
+
+// Simulates a frame received on `port` and records its way, without effect: 0 or -errno. `t`: what
+// a commit would change (trial.h), or NULL. The forwarder implements it; main returns it to the
+// caller. Control, an online RCU reader.
 typedef int packet_trace_explain(uint16_t port, const void *frame, uint32_t n,
-                                 struct packet_trace *p);
+                                 const struct trial *t, struct packet_trace *p);
 
 #endif

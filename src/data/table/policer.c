@@ -87,6 +87,15 @@ static struct policer_count sum_all(uint16_t iface, enum policer_direction d)
     return sum;
 }
 
+int policer_try(uint16_t iface, enum policer_direction d, const struct policer *p)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (map_tables())
+        return -ENOMEM;
+    set_meter(policer_meter_of(iface, d), p);
+    return 0;
+}
+
 int policer_bind(uint16_t iface, enum policer_direction d, const struct policer *p)
 {
     uint8_t bit = d == POLICER_IN ? IFACE_POLICE_IN : IFACE_POLICE_OUT;

@@ -69,6 +69,8 @@ extern struct policer_count (*policer_counts)[IFACE_MAX][POLICER_DIRECTIONS]; //
 // Binds a policer to an interface and direction, NULL = none; buckets start full, and counters
 // start at 0 if the policer's name is new. 0 or -ENOMEM.
 int policer_bind(uint16_t iface, enum policer_direction d, const struct policer *p);
+// Only makes the meter: for an entry of trials (trial.h). 0 or -ENOMEM.
+int policer_try(uint16_t iface, enum policer_direction d, const struct policer *p);
 const struct policer *policer_of(uint16_t iface, enum policer_direction d); // NULL: none
 struct policer_count policer_sum(uint16_t iface, enum policer_direction d);
 void policer_fini(void);

@@ -103,7 +103,7 @@ static void look_tables(void)
     for (unsigned i = 0; i < VR_MAX; i++)
         n_vrs += vr_get((uint16_t)i)->used;
     observe_share(ALARM_TABLE, "nexthop", nexthop_used(), NEXTHOP_MAX);
-    observe_share(ALARM_TABLE, "interface", n_ifaces, IFACE_MAX);
+    observe_share(ALARM_TABLE, "interface", n_ifaces, IFACE_TRIAL);
     observe_share(ALARM_TABLE, "tunnel", n_tunnels, TUNNEL_MAX);
     observe_share(ALARM_TABLE, "vr", n_vrs, VR_MAX);
     vec_foreach (&watch.memory.item, r)

@@ -25,10 +25,14 @@
 
 static packet_trace_explain *dry_run; // the forwarder's; NULL = not available
 
-void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n,
-                                   struct packet_trace *p))
+void explain_set_dry_run(packet_trace_explain *fn)
 {
     dry_run = fn;
+}
+
+packet_trace_explain *explain_dry_run(void)
+{
+    return dry_run;
 }
 
 struct explain_question {
@@ -46,7 +50,7 @@ static int hex_digit(char c)
                                 : (c | 32) - 'a' + 10; // the schema allows nothing else
 }
 
-static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
+uint32_t explain_frame_of_hex(const char *text, uint8_t *frame)
 {
     uint32_t n = 0;
 
@@ -74,8 +78,7 @@ static const struct column packet_columns[] = {
     COLUMN(struct packet_spec, more, "more-fragments"),
     {0}};
 
-// UDP as from traceroute, TTL 64, from an unknown host to the interface's MAC.
-static struct packet_spec default_packet(const struct iface *i)
+struct packet_spec explain_default_packet(const struct iface *i)
 {
     struct packet_spec s = {
         .src_mac = {2, 0, 0, 0, 0, 1},
@@ -96,7 +99,7 @@ static bool read_packet(struct http *h, const struct lyd_node *op, const struct 
 {
     const char *protocol = operation_input(op, "protocol");
 
-    *s = default_packet(iface);
+    *s = explain_default_packet(iface);
     columns_read(lyd_child(op), packet_columns, s);
     if (!s->src.family || s->src.family != s->dst.family) {
         http_refuse(h, 400, "invalid-value",
@@ -138,7 +141,7 @@ static int run_stages(const struct iface *iface, const uint8_t *frame, uint32_t 
 {
     packet_trace_init(p, BYTES_ROOM, BYTES_ROOM);
     rcu_online(); // control is offline while it waits in its loop
-    int r = dry_run(iface->port, frame, n, p);
+    int r = dry_run(iface->port, frame, n, NULL, p);
     rcu_offline();
     return r;
 }
@@ -178,7 +181,7 @@ static void run_explain(struct http *h, const struct lyd_node *op)
     bug_on(!frame);
     uint32_t n = 0;
     if (*bytes) {
-        n = frame_of_bytes(bytes, frame);
+        n = explain_frame_of_hex(bytes, frame);
         if (!n)
             http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes",
                         EXPLAIN_FRAME_ROOM);

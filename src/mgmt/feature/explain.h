@@ -4,8 +4,16 @@
 #ifndef FEATURE_EXPLAIN_H
 #define FEATURE_EXPLAIN_H
 
+#include "packet/explain_frame.h"
 #include "table/packet_trace.h"
 
+struct iface;
+
 void explain_set_dry_run(packet_trace_explain *fn); // before management starts
+packet_trace_explain *explain_dry_run(void); // NULL = not available
+// UDP as from traceroute, TTL 64, from an unknown host to the interface's MAC.
+struct packet_spec explain_default_packet(const struct iface *i);
+// Into EXPLAIN_FRAME_ROOM bytes. Returns their number, 0: too many.
+uint32_t explain_frame_of_hex(const char *text, uint8_t *frame);
 
 #endif

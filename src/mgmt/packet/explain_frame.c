@@ -88,7 +88,7 @@ static void put_l4(const struct packet_spec *s, uint8_t *p, unsigned len)
     switch (s->proto) {
     case TCP:
         p[12] = 5 << 4;
-        p[13] = 0x02; // SYN
+        p[13] = s->tcp_flags ? s->tcp_flags : 0x02; // SYN
         break;
     case UDP:
     case UDPLITE:
@@ -97,6 +97,7 @@ static void put_l4(const struct packet_spec *s, uint8_t *p, unsigned len)
     case ICMP4:
     case ICMP6:
         p[0] = s->icmp_type;
+        p[1] = s->icmp_code;
         break;
     }
     if (s->proto != ICMP4 && s->proto != ICMP6 && l4_header(s->proto)) {

@@ -15,7 +15,8 @@ struct packet_spec {
     struct ip_addr src, dst; // of one family
     uint8_t proto, ttl, tos;
     uint16_t sport, dport; // TCP, UDP, UDP-Lite, SCTP
-    uint8_t icmp_type;
+    uint8_t icmp_type, icmp_code;
+    uint8_t tcp_flags; // 0: SYN
     bool df, more;         // DF: IPv4
     uint16_t offset;       // of a fragment, in bytes; a multiple of 8
     uint32_t label;        // IPv6

@@ -24,7 +24,7 @@ static const struct packet_trace *explain(unsigned port, const struct frame *f)
     assert_non_null(trace);
     packet_trace_init(trace, ROOM, ROOM);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain((uint16_t)port, f->b, f->n, trace), 0);
+    assert_int_equal(forwarder_explain((uint16_t)port, f->b, f->n, NULL, trace), 0);
     return trace;
 }
 
@@ -327,7 +327,7 @@ explain_test(nonsense_is_refused)
     rig_iface(0, 0, VR_DEFAULT);
     router_role(ROLE_CONTROL);
     packet_trace_init(trace, ROOM, ROOM);
-    assert_int_equal(forwarder_explain(0, f.b, 0, trace), -EINVAL);
-    assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, trace), -EINVAL);
-    assert_int_equal(forwarder_explain(PORT_MAX, f.b, 60, trace), -EINVAL);
+    assert_int_equal(forwarder_explain(0, f.b, 0, NULL, trace), -EINVAL);
+    assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, NULL, trace), -EINVAL);
+    assert_int_equal(forwarder_explain(PORT_MAX, f.b, 60, NULL, trace), -EINVAL);
 }

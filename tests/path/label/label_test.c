@@ -996,7 +996,7 @@ static const struct packet_trace *explained(const struct frame *f)
 
     packet_trace_init(&space.trace, sizeof space.room, 2048);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f->b, f->n, &space.trace), 0);
+    assert_int_equal(forwarder_explain(0, f->b, f->n, NULL, &space.trace), 0);
     return &space.trace;
 }
 

@@ -317,7 +317,7 @@ path_test(explain_follows_through)
     struct frame f = packet(0, 64, 40, 0);
     packet_trace_init(p, room, room);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, p), 0);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, NULL, p), 0);
     unsigned lookups = 0;
     for (unsigned i = 0; i < p->n_steps; i++)
         if (p->step[i].lookup.asked)
@@ -344,7 +344,7 @@ path_test(explain_tells_of_a_loop)
     struct frame f = packet(1, 64, 40, 0);
     packet_trace_init(p, room, room);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, p), 0);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, NULL, p), 0);
     const struct packet_trace_step *last = packet_trace_last(p, TRACED_PACKET);
     assert_int_equal(last->end, TRACED_DROPPED);
     assert_int_equal(last->drop, DROP_METALINK_HOPS);

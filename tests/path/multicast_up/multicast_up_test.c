@@ -169,11 +169,11 @@ path_test(explaining_counts_nothing_and_takes_no_turn)
     struct frame f = frame_ip(&stream4), g;
     packet_trace_init(&trace.p, 8192, 8192);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, NULL, &trace.p), 0);
     assert_int_equal(trace.p.n_frames, 2);
     multicast_sample_cycles = 0;
     packet_trace_init(&trace.p, 8192, 8192);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, NULL, &trace.p), 0);
     assert_int_equal(counter(NULL, "239.129.2.3")->packets, 0);
     rig_forward(0, &f);
     assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // explain does not use up the turn

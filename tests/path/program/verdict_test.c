@@ -349,7 +349,7 @@ program_path_test(counters_and_tables_are_its_own_and_explain_leaves_them)
         forward(&f);
     packet_trace_init(trace, 65536, 65536);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, trace), 0);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, NULL, trace), 0);
     struct program_status s = native_status("one");
     assert_int_equal(s.count.packets, 3);
     assert_int_equal(s.count.counter[0], 0);

@@ -662,7 +662,7 @@ queue_test(explain_says_which_queue_and_what_waits_there)
     f = packet(1, DSCP_EF);
     packet_trace_init(p, 4096, 128);
     router_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
+    assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, NULL, p), 0);
     assert_int_equal(p->n_frames, 1);
     assert_true(p->frame[0].queue.has);
     assert_int_equal(p->frame[0].queue.class, CLASS_OF_EF);
