@@ -80,6 +80,7 @@
 #define POOL_SIZE 8191
 #define FRAME_BYTES 60u // without checksum
 #define SAMPLE_RATE 1000
+#define FLOW_RATE 8192 // 2000 samples of 16 million packets a second
 #define TESTS_MAX 160
 
 static uint16_t port_id[PORTS];                        // DPDK's ids
@@ -107,6 +108,7 @@ struct test {
     unsigned tunnels;          // frames use this many tunnels in turn
     enum labels_case { NO_LABELS, SWAPPED, PUSHED, POPPED } labels;
     bool sampled;              // a watch samples one packet in SAMPLE_RATE, and its reader runs
+    bool flows;                // the sample of flows is on, as in kamueed: one in FLOW_RATE
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
     enum poptrie_kernel kernel;
     uint8_t *line;
@@ -150,6 +152,7 @@ static struct test tests[TESTS_MAX] = {
      .poll = forward_poll, .vr = UNDER, .tunnels = 1},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     FULL4(", 1 in 1000 sampled", .sampled = true),
+    FULL4(", sample of flows", .flows = true),
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
     FULL4(", acl-none", .lists = LISTS_NONE),
@@ -202,6 +205,13 @@ static void sampler_make(void)
 
     bench_check(w >= 0, "no memory for samples");
     sampler = (unsigned)w;
+    const struct watch flows = {.to = WATCH_TO_SLOTS,
+                                .port = PORT_NONE,
+                                .snap = 128,
+                                .every = FLOW_RATE,
+                                .seed = 2,
+                                .flows = true};
+    bench_check(watch_new(&flows, 1024) == WATCH_FLOWS, "no memory for samples");
 }
 
 static void plans_make(void)
@@ -510,11 +520,11 @@ static void make_plan_of(const struct test *t)
 }
 
 // Reads the samples and returns the slots, like the first step of an exporter.
-static void samples_read(void)
+static void samples_read(unsigned watch)
 {
     struct watch_slot *slot[64];
 
-    watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
+    watch_give_back(watch, slot, watch_take(watch, slot, 64));
 }
 
 static void buffer_write(struct rte_mempool *pool, void *unused, void *buffer, unsigned i)
@@ -569,6 +579,8 @@ static double cycles_per_packet(const struct test *t)
                                      .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
+    for (unsigned p = 0; p < PORTS; p++)
+        watch_bit_set(&port_get(port_id[p])->watch_rx, WATCH_FLOWS, t->flows);
     for (unsigned i = 0; i < 100; i++) // warm up
         (void)t->poll();
     // CPU shares of virtual routers (budget.h) are adjusted every ms, so the last test affects the
@@ -582,8 +594,8 @@ static double cycles_per_packet(const struct test *t)
          done += 50, now = cycles_used()) {
         for (unsigned i = 0; i < 50; i++)
             packets += t->poll();
-        if (t->sampled)
-            samples_read();
+        if (t->sampled || t->flows)
+            samples_read(t->flows ? WATCH_FLOWS : sampler);
     }
     if (polls)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,

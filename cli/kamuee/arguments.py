@@ -155,6 +155,7 @@ ARGUMENTS = {
     "MEMBER": Argument("a prefix or an address", lambda word: is_prefix(word) or is_address(word)),
     "WORD": Argument("the first words of commands", bool),
     "SESSION": Argument("a session listed by 'show configuration sessions'", str.isdecimal),
+    "FLOWS": Argument("a number of flows", number(0, 1000000)),
     "MINUTES": Argument("1 to 10080 minutes", number(1, 10080)),
     "TEXT": Argument("a few words", is_word),
     "BACK": Argument("a revision from 'show configuration revisions'; 1 is the previous one", str.isdecimal),

@@ -30,6 +30,7 @@ FROM_SCHEMA = {
     "configuration-session": "state/configuration/session", "acl-rules": "acl-rules/output/rule",
     "address-set-contains": "address-set-contains/output/result", "change": "configure/output",
     "lookup": "lookup/output/result", "explain": "explain/output", "trace": "trace/output/passage",
+    "flows": "flows/output/flow",
     "audit": "audit/output", "web": "web-address/output", "route-at": "route-at/output",
     "route-changes": "route-changes/output", "test-tap": "test-tap/output/result",
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Leaves of state and operations that are 64 bits wide and so arrive as strings. Generated: see reference.py."""
 WIDE = frozenset("""
-    age ago all-classes-bytes audits batches below blocks bursts busy-cycles bytes calls cbs changes checked
-    checksum-completed cir class-full client-full codel configured-rate control-bytes copied counter-samples
+    age ago all-classes-bytes audits batches below blocks bursts busy-cycles bytes calls cbs changed-bytes changes
+    checked checksum-completed cir class-full client-full codel configured-rate control-bytes copied counter-samples
     cpu-time cycles datagrams datagrams-lost delay-max delay-p50 delay-p99 device-refused diverged drop-packets
     dropped-port dropped-ring drops ebs ended engine-faults engine-rebuilds entered fault-packets faults
     fib-divergence flow flows flows-no-room forbidden guarantee guaranteed-bytes held held-packets idle-cycles

@@ -213,7 +213,7 @@ unit_test(the_flow_cache_does_what_a_naive_one_does)
         key.src.family = key.dst.family = IP4;
         key.sport = (uint16_t)k;
         now += d >> 20 & 15;
-        flow_cache_add(c, &key, &(struct ip_addr){0}, 100 + k, 0, now, 500);
+        flow_cache_add(c, &key, &(struct flow_packet){.packets = 1, .bytes = 100 + k}, now, 500);
         naive_add(k, 100 + k, now, 500);
         if (d >> 40 & 7)
             continue;
@@ -232,6 +232,35 @@ unit_test(the_flow_cache_does_what_a_naive_one_does)
     assert_memory_equal(told_bytes, expect_bytes, sizeof told_bytes);
     assert_memory_equal(ends, expect_ends, sizeof ends);
     assert_true(ends[FLOW_END_ACTIVE] && ends[FLOW_END_INACTIVE] && ends[FLOW_END_NO_ROOM]);
+    flow_cache_free(c);
+}
+
+static void add_up(void *ctx, const struct flow *f)
+{
+    uint64_t *sum = ctx;
+
+    sum[0] += f->packets;
+    sum[1] += f->bytes;
+    sum[2] += f->packets_before;
+    sum[3] += f->bytes_before;
+}
+
+unit_test(a_flow_keeps_the_counts_of_the_period_before)
+{
+    const struct flow_packet sixteen = {.packets = 16, .bytes = 1600};
+    struct flow_cache *c = flow_cache_new(ROOM, NULL); // nobody is told
+    struct flow_key key;
+    uint64_t sum[4] = {0};
+
+    memset(&key, 0, sizeof key);
+    for (uint64_t now = 0; now <= 1000; now += 100)
+        flow_cache_add(c, &key, &sixteen, now, 500);
+    flow_cache_each(c, add_up, sum); // periods begin at 0, 500 and 1000
+    assert_int_equal(sum[0], 16);
+    assert_int_equal(sum[1], 1600);
+    assert_int_equal(sum[2], 5 * 16);
+    assert_int_equal(sum[3], 5 * 1600);
+    assert_int_equal(flow_cache_end(c, UINT64_MAX, UINT32_MAX, FLOW_END_FORCED), 1);
     flow_cache_free(c);
 }
 

@@ -54,7 +54,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
         if (!monitor[i].users)
             m = &monitor[i];
     if (!m) { // cannot happen: there are as many as watches
-        snprintf(err, err_size, "too many captures and mirrors (at most %d)", WATCH_MAX);
+        snprintf(err, err_size, "too many captures and mirrors (at most %d)", WATCH_FLOWS);
         return NULL;
     }
     if (!m->users) {

@@ -49,7 +49,7 @@ static bool sees_port(const struct watch_spec *s, const struct port *p)
     if (!p->used || (s->port[0] && strcmp(s->port, p->name)))
         return false;
     if (s->every)
-        return has_sampled(s, p);
+        return s->flows ? p - port_table < PORT_DEVICE_MAX : has_sampled(s, p);
     return !s->interface[0] || (i && port_get(i->port) == p);
 }
 
@@ -109,7 +109,8 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
                       size_t err_size)
 {
     struct watch w = {
-        .to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
+        .to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample,
+        .flows = s->flows};
 
     thread_must_be(ROLE_CONTROL);
     int r = check_spec(s, err, err_size);
@@ -126,7 +127,7 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
         snprintf(err, err_size,
                  r == -EBUSY ? "too many captures and mirrors: at most %d; stop one"
                              : "no memory for the frames of a capture",
-                 WATCH_MAX);
+                 WATCH_FLOWS);
         return r;
     }
     watches[r] = (struct watch_entry){.spec = *s, .filter = filter, .used = true};

@@ -27,6 +27,7 @@ struct watch_spec {
     bool wakes;       // tap_manager reads
     uint32_t every;   // at rx: samples one packet in `every`, 0 = takes all
     uint8_t sample;   // only interfaces whose policy has this bit of enum iface_sample
+    bool flows;       // the sample of flows: all interfaces of devices
 };
 
 // Starts a watch, which owns `filter` from then on. Returns its index, or -errno with a message in

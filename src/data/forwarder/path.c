@@ -324,12 +324,24 @@ look_at(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stat
     return show_watches(f, q, stats);
 }
 
+// Is the sample of flows the port's only watch, as usual, and takes none of these n packets?
+PATH_INLINE bool samples_none(struct forwarder *f, uint32_t watches, unsigned n)
+{
+    struct sampling *s = &f->sampling[WATCH_FLOWS];
+
+    if (watches != 1u << WATCH_FLOWS || s->seed != watch_table[WATCH_FLOWS].seed || s->skip < n)
+        return false;
+    s->skip -= n;
+    return true;
+}
+
 PATH_INLINE void path_queue(struct forwarder *f, const struct plan_rx *q, unsigned n, enum how how)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
 
     f->counter->burst_size[31 - __builtin_clz(n)]++;
-    if (unlikely(port_get(q->port)->watch_rx))
+    const uint32_t watches = watch_bits(&port_get(q->port)->watch_rx);
+    if (watches && unlikely(!samples_none(f, watches, n)))
         n = look_at(f, q, stats);
     path_received(f, port_get(q->port), stats, n, how);
     path_leave(f, how);

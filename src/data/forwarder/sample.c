@@ -79,7 +79,9 @@ static void take_sample(struct forwarder *f, unsigned index, uint16_t port, stru
 {
     struct watch_tag tag = {.port = port, .iface = iface_of_frame(port_get(port), m, true)};
 
-    if (!(iface_get(tag.iface)->policy.sample & watch_table[index].sample))
+    const struct watch *w = &watch_table[index];
+
+    if (!tag.iface || (!w->flows && !(iface_get(tag.iface)->policy.sample & w->sample)))
         return;
     find_nexthop(f, m, &tag);
     f->punted |= watch_copy(index, WATCH_RX, &m, &tag, 1) && watch_table[index].wakes;

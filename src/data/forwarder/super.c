@@ -42,7 +42,9 @@ static bool is_any_queue(const struct plan *plan)
 
 static bool router_takes_whole(const struct forwarder *f, const struct port *port)
 {
-    return !(port->watch_rx & WATCH_ALL) && !f->budget.on && !f->lookaside && !f->counting &&
+    const uint32_t others = WATCH_ALL & ~(1u << WATCH_FLOWS); // the sample takes them whole
+
+    return !(port->watch_rx & others) && !f->budget.on && !f->lookaside && !f->counting &&
            !tunnel_any() && !is_any_queue(f->plan);
 }
 

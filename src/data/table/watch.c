@@ -38,7 +38,7 @@ static int slots_new(struct watch *w, unsigned n)
     size_t ring = RTE_ALIGN_CEIL((size_t)rte_ring_get_memsize(rte_align32pow2(n + 1)), 64);
 
     w->bytes = 2 * ring + n * slot_bytes(w->snap);
-    w->memory = mem_map("watch", w->bytes);
+    w->memory = mem_map(w->flows ? "flow sample" : "watch", w->bytes);
     if (!w->memory)
         return -errno;
     w->empty = w->memory;
@@ -52,12 +52,12 @@ static int slots_new(struct watch *w, unsigned n)
 
 int watch_new(const struct watch *from, unsigned n_slots)
 {
-    unsigned index = 0;
+    unsigned index = from->flows ? WATCH_FLOWS : 0, end = from->flows ? WATCH_MAX : WATCH_FLOWS;
 
     thread_must_be(ROLE_CONTROL);
-    while (index < WATCH_MAX && watch_table[index].to != WATCH_TO_NOBODY)
+    while (index < end && watch_table[index].to != WATCH_TO_NOBODY)
         index++;
-    if (index == WATCH_MAX)
+    if (index == end)
         return -EBUSY;
     struct watch w = *from;
     int r = n_slots ? slots_new(&w, n_slots) : 0;
@@ -68,6 +68,13 @@ int watch_new(const struct watch *from, unsigned n_slots)
     watch_table[index] = w;
     watch_bit_set(&watch_sampling, index, w.every);
     return (int)index;
+}
+
+void watch_set_every(unsigned index, uint32_t every)
+{
+    thread_must_be(ROLE_CONTROL);
+    __atomic_store_n(&watch_table[index].every, every, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&watch_table[index].seed, 1, __ATOMIC_RELEASE); // forwarders begin again
 }
 
 void watch_free(unsigned index)

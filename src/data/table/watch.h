@@ -34,8 +34,8 @@
 #include "core/thread.h"
 #include "table/limits.h"
 
-#define WATCH_MAX                                                                                  \
-    16 // bits 0..15; higher bits of the words below are free for other observers
+#define WATCH_FLOWS 16 // bits 0..15: captures, mirrors, exporters, traces; 16: the sample of flows
+#define WATCH_MAX 17   // higher bits of the words below are free for other observers
 #define WATCH_ALL ((1u << WATCH_MAX) - 1)
 #define PORT_SUPERS (1u << 31) // in a port's watch_rx: it may deliver super-packets (table/super.h)
 #define WATCH_SNAP_MAX 9728 // the largest frame of a port, with tags
@@ -79,11 +79,12 @@ struct watch {
     uint8_t to; // enum watch_to
     uint16_t to_port; // WATCH_TO_PORT; WATCH_GONE: port missing
     bool wakes;       // tap_manager reads its slots: wake it after filling one
+    bool flows;       // it is the sample of flows, which takes super-packets whole (WATCH_FLOWS)
     uint16_t port;                    // only frames of this port, PORT_NONE = any
     uint16_t iface;                   // only frames of this interface, 0 = any
     uint16_t vr; // only frames of the virtual router with this id + 1, by interface, 0 = any
     uint32_t snap;                    // bytes kept of a frame
-    uint32_t every;                   // sample one packet in so many, 0 = no sampling
+    uint32_t every; // sample one packet in so many, 0 = no sampling; see watch_set_every
     uint8_t sample; // only of interfaces with this bit of enum iface_sample in their policy
     uint64_t seed;                    // of the random numbers
     const struct rte_bpf *filter;     // NULL: all frames
@@ -110,6 +111,7 @@ extern uint32_t watch_sampling;         // bits of the watches that sample
 // (0 unless to == WATCH_TO_SLOTS), a power of two. Returns its index, or -errno: -EBUSY: there are
 // WATCH_MAX already.
 int watch_new(const struct watch *w, unsigned n_slots);
+void watch_set_every(unsigned index, uint32_t every); // of a watch that samples
 void watch_free(unsigned index); // no bit may be set, a grace period must be over, no slot in use
 struct watch_count watch_sum(unsigned index);
 static inline void watch_bit_set(uint32_t *word, unsigned index, bool on)

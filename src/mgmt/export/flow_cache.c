@@ -66,7 +66,8 @@ static struct flow_row *row_of(struct flow_cache *c, const struct flow_key *key)
 
 static void end_flow(struct flow_cache *c, struct flow *f, enum flow_end why)
 {
-    c->tell(f, why);
+    if (c->tell)
+        c->tell(f, why);
     LIST_REMOVE(f, in_row);
     TAILQ_REMOVE(&c->by_age, f, by_age);
     LIST_INSERT_HEAD(&c->free, f, in_row);
@@ -87,8 +88,17 @@ static struct flow *make_flow(struct flow_cache *c, const struct flow_key *key)
     return f;
 }
 
-void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway,
-                    uint32_t bytes, uint8_t tcp_flags, uint64_t now_ms, uint64_t active_ms)
+void flow_cache_each(const struct flow_cache *c, void (*fn)(void *ctx, const struct flow *f),
+                     void *ctx)
+{
+    const struct flow *f;
+
+    TAILQ_FOREACH (f, &c->by_age, by_age)
+        fn(ctx, f);
+}
+
+void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct flow_packet *p,
+                    uint64_t now_ms, uint64_t active_ms)
 {
     struct flow *f = LIST_FIRST(row_of(c, key));
 
@@ -96,15 +106,18 @@ void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const stru
         f = LIST_NEXT(f, in_row);
     f = f ? f : make_flow(c, key);
     if (f->packets && now_ms - f->first_ms >= active_ms) {
-        c->tell(f, FLOW_END_ACTIVE);
+        if (c->tell)
+            c->tell(f, FLOW_END_ACTIVE);
+        f->packets_before = f->packets;
+        f->bytes_before = f->bytes;
         f->packets = f->bytes = 0;
     }
     if (!f->packets)
         f->first_ms = now_ms;
-    f->gateway = *gateway;
-    f->tcp_flags |= tcp_flags;
-    f->packets++;
-    f->bytes += bytes;
+    f->gateway = p->gateway;
+    f->tcp_flags |= p->tcp_flags;
+    f->packets += p->packets;
+    f->bytes += p->bytes;
     f->last_ms = now_ms;
     TAILQ_REMOVE(&c->by_age, f, by_age);
     TAILQ_INSERT_TAIL(&c->by_age, f, by_age);

@@ -106,20 +106,14 @@ static void count_sample(const struct watch_slot *s, uint64_t now)
         ipfix.no_ip++;
         return;
     }
-    memset(&key, 0, sizeof key);
-    key.src.family = p.src.family;
-    key.dst.family = p.dst.family;
-    memcpy(key.src.b, p.src.b, 16);
-    memcpy(key.dst.b, p.dst.b, 16);
-    key.sport = p.sport;
-    key.dport = p.dport;
-    key.proto = p.proto;
-    key.tos = p.tos;
-    memcpy(&key.labels, &p.labels, sizeof key.labels);
+    sample_packet_key(&p, &key);
     key.in = number_of(s->tag.iface);
     key.out = number_of(s->tag.out);
-    flow_cache_add(ipfix.cache, &key, &s->tag.gateway, p.length, p.tcp_flags, now,
-                   ipfix.config.active_s * 1000ull);
+    flow_cache_add(
+        ipfix.cache, &key,
+        &(struct flow_packet){
+            .gateway = s->tag.gateway, .packets = 1, .bytes = p.length, .tcp_flags = p.tcp_flags},
+        now, ipfix.config.active_s * 1000ull);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/ip6_chain.h"
+#include "export/flow_cache.h"
 
 enum { ETHER_IP4 = 0x0800, ETHER_IP6 = 0x86dd, ETHER_MPLS = 0x8847, TAGS_MAX = 3, DEPTH = 16 };
 
@@ -95,4 +96,18 @@ void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *
         read_ip4(ip, end, p);
     else if ((labels || get16(type) == ETHER_IP6) && end - ip >= 40 && ip[0] >> 4 == 6)
         read_ip6(ip, end, p);
+}
+
+void sample_packet_key(const struct sample_packet *p, struct flow_key *key)
+{
+    memset(key, 0, sizeof *key);
+    key->src.family = p->src.family;
+    key->dst.family = p->dst.family;
+    memcpy(key->src.b, p->src.b, 16);
+    memcpy(key->dst.b, p->dst.b, 16);
+    key->sport = p->sport;
+    key->dport = p->dport;
+    key->proto = p->proto;
+    key->tos = p->tos;
+    memcpy(&key->labels, &p->labels, sizeof key->labels);
 }

@@ -10,6 +10,8 @@
 
 #include "base/ip.h"
 
+struct flow_key;
+
 #define SAMPLE_LABELS 4
 
 // Labels, class and bottom bits of the outermost entries of a stack (RFC 3032), as received.
@@ -26,5 +28,6 @@ struct sample_packet {
     struct sample_stack labels;
 };
 void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p);
+void sample_packet_key(const struct sample_packet *p, struct flow_key *key); // without interfaces
 
 #endif

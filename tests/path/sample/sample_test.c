@@ -11,7 +11,7 @@
 static uint16_t in, out, other;
 static unsigned watch;
 
-static void begin(uint32_t every, uint64_t seed)
+static void begin_watch(uint32_t every, uint64_t seed, bool flows)
 {
     router_role(ROLE_CONTROL);
     int index = watch_new(&(struct watch){.to = WATCH_TO_SLOTS,
@@ -19,11 +19,17 @@ static void begin(uint32_t every, uint64_t seed)
                                           .snap = SNAP,
                                           .every = every,
                                           .seed = seed,
+                                          .flows = flows,
                                           .sample = IFACE_SAMPLE_SFLOW},
                           SLOTS);
     assert_true(index >= 0);
     watch = (unsigned)index;
     watch_bit_set(&port_get(0)->watch_rx, watch, true);
+}
+
+static void begin(uint32_t every, uint64_t seed)
+{
+    begin_watch(every, seed, false);
 }
 
 static void end(void)
@@ -105,6 +111,23 @@ path_test(the_same_seed_takes_the_same_packets_and_another_seed_others)
     begin(10, 1);
     assert_int_equal(samples(2000, 5, b), n); // for any burst size
     assert_memory_equal(a, b, n * sizeof *a);
+    end();
+}
+
+path_test(the_sample_of_flows_has_all_interfaces_and_the_same_packets)
+{
+    begin(10, 1);
+    unsigned n = samples(2000, 32, a);
+    end();
+    iface_get(in)->policy.sample = 0;
+    begin_watch(10, 1, true);
+    assert_int_equal(watch, WATCH_FLOWS);
+    assert_int_equal(samples(2000, 5, b), n);
+    assert_memory_equal(a, b, n * sizeof *a);
+    router_role(ROLE_CONTROL);
+    watch_set_every(watch, 100);
+    n = samples(PACKETS, 61, a);
+    assert_in_range(n, 400 - 46, 400 + 46);
     end();
 }
 

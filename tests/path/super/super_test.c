@@ -164,6 +164,27 @@ path_test(a_super_packet_passes_whole)
     }
 }
 
+path_test(the_sample_of_flows_takes_it_whole)
+{
+    router_role(ROLE_CONTROL);
+    const struct watch all = {.to = WATCH_TO_SLOTS,
+                              .port = PORT_NONE,
+                              .snap = 128,
+                              .every = 1,
+                              .seed = 1,
+                              .flows = true};
+    assert_int_equal(watch_new(&all, 8), WATCH_FLOWS);
+    watch_bit_set(&port_get(0)->watch_rx, WATCH_FLOWS, true);
+    struct frame sent = of_flow(&flows[0]);
+    send_super(&sent, MSS);
+    assert_whole(&sent);
+    router_role(ROLE_CONTROL);
+    assert_int_equal(watch_sum(WATCH_FLOWS).taken, 1);
+    assert_int_equal(watch_sum(WATCH_FLOWS).bytes, sent.n);
+    watch_bit_set(&port_get(0)->watch_rx, WATCH_FLOWS, false);
+    watch_free(WATCH_FLOWS);
+}
+
 path_test(a_port_that_cannot_send_it_sends_its_segments)
 {
     for (each_flow(f)) {

@@ -259,11 +259,14 @@ path_test(what_does_not_fit_is_counted_and_nobody_waits)
 path_test(there_are_so_many_watches_and_no_more)
 {
     router_role(ROLE_CONTROL);
-    for (unsigned i = 0; i < WATCH_MAX; i++)
+    for (unsigned i = 0; i < WATCH_FLOWS; i++)
         assert_int_equal(
             watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), i);
     assert_int_equal(
         watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), -EBUSY);
-    for (unsigned i = 0; i < WATCH_MAX; i++)
+    const struct watch flows = {.to = WATCH_TO_SLOTS, .snap = 64, .every = 2, .flows = true};
+    assert_int_equal(watch_new(&flows, 8), WATCH_FLOWS); // it has a place of its own
+    assert_int_equal(watch_new(&flows, 8), -EBUSY);
+    for (unsigned i = 0; i <= WATCH_FLOWS; i++)
         watch_free(i);
 }
