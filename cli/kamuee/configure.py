@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kamuee import foreign
+from kamuee import flows, foreign
 from kamuee.context import Context, Waiting
 from kamuee.errors import DaemonError, KamueeError, NotFound, Unreachable, UsageError
 from kamuee.grammar import Match
@@ -116,9 +116,9 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
                            comment=comment or None, **given)
     except DaemonError as error:
         raise unknown_first(context, error) from None
-    changes, notes = answer.get("change", []), answer.get("note", [])
+    changes, notes, tried = answer.get("change", []), answer.get("note", []), answer.get("flows")
     if context.options.json:
-        context.json({"change": changes, "note": notes})
+        context.json({"change": changes, "note": notes} | ({"flows": tried} if tried else {}))
         return
     if check:
         context.line("valid; would change:" if changes else "valid; no changes")
@@ -127,6 +127,8 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
     if not told:
         context.lines(changes if check or not brief else [])
         context.lines(f"note: {text}" for text in notes)
+    if tried:
+        context.lines(flows.told(tried))
     if minutes and changes and not check:
         context.line(f"{done}{'; ' * bool(done)}will be rolled back in {minutes} min unless you 'confirm'")
         if context.interactive and (waiting := context.client.state("configuration").get("unconfirmed")):
@@ -189,13 +191,14 @@ def lines_of(session: dict) -> str:
 
 
 def commit(context: Context, match: Match) -> None:
-    """commit [check] [confirmed [MINUTES]] [comment TEXT…]"""
+    """commit [check] [flows …] [confirmed [MINUTES]] [comment TEXT…]"""
     minutes = context.options.confirmed
     if "confirmed" in match.args:
         minutes = int(match.args.get("MINUTES", CONFIRMED_MINUTES))
     comment = " ".join(match.rest) if "comment" in match.args else context.options.comment
     check = "check" in match.args or context.options.check
-    commit_now(context, check, minutes, comment, confirm=True, done="" if check else "committed")
+    commit_now(context, check, minutes, comment, confirm=True, done="" if check else "committed",
+               flows=flows.wanted(match.args))
     if not check:
         context.editing.changed = False
         if not minutes:

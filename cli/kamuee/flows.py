@@ -85,6 +85,6 @@ def told(answer: dict) -> Iterator[str]:
         yield (f"  e.g. in {flow['interface']}: {protocol(flow)} {end(flow, 'source')} > {end(flow, 'destination')}: "
                f"{flow['before']} -> {flow['after']}")
     if left := answer["left-out-flows"]:
-        yield f"  not tried: {left} flows whose interface is gone"
+        yield f"  not tried: {left} flow{'s' * (left != 1)} (multicast, or the interface has changed since)"
     for part in answer.get("not-tried", []):
         yield f"  not tried: {part}"

@@ -82,7 +82,7 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert set(state) == {"system", "port", "port-history", "lag", "interface", "thread", "drop",
                           "punt", "queue", "policer", "program", "gpu", "tunnel", "linux-tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture",
                           "nexthop", "counted-prefix", "label",
-                          "mirror", "mirror-session", "multicast", "audit", "alarm", "alarm-history", "configuration", "latency",
+                          "mirror", "mirror-session", "multicast", "flow-sample", "audit", "alarm", "alarm-history", "configuration", "latency",
                           "acl", "acl-redirect", "address-set", "sflow", "ipfix", "crash", "upgrade"}
     assert_in_schema(daemon, data)
 

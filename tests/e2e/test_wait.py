@@ -29,13 +29,13 @@ STATE = MODULE.one("container", "state").all("container", "list", "leaf", "leaf-
 CONFIG = [node for node in MODULE.all("container", "list", "leaf", "leaf-list") if node.argument != "state"]
 # Operations and their inputs. A changing operation gets an input without effect, or an impossible one.
 INPUT = {
-    "configure": [{"line": ["set port p0 mtu 1500"], "check": True}, {"text": LONG, "check": True}, {"line": ["set port p0 mtu 1501"]}],
+    "configure": [{"line": ["set port p0 mtu 1500"], "check": True}, {"text": LONG, "check": True, "flows": {}}, {"line": ["set port p0 mtu 1501"]}],
     "confirm": [{}], "session-open": [{}], "session-close": [{"session": 9999}],
     "edit": [{"session": 9999, "line": ["set port p0 mtu 1500"]}], "configuration": [{}, {"format": "json"}, {"file": True}],
     "compare": [{}, {"file": True}], "complete": [{"line": "set acl big rule "}, {"line": "set interface "}], "save-configuration": [{}],
     "port-attach": [{"name": "p0", "devargs": "net_null0"}], "port-detach": [{"name": "p9"}], "port-start": [{"name": "p9"}],
     "port-stop": [{"name": "p9"}], "lookup": [{"vr": "default", "address": [f"20.{i >> 8}.{i & 255}.1" for i in range(4096)]}],
-    "explain": [{"interface": "p0", "destination": "20.0.0.1"}], "trace": [], "audit": [{}],
+    "explain": [{"interface": "p0", "destination": "20.0.0.1"}], "flows": [{"limit": 1000}], "trace": [], "audit": [{}],
     "route-changes": [{}, {"limit": 10000}], "route-at": [{"address": "20.0.1.1", "ago": 1}], "web-address": [{}], "test-tap": [{}],
     "capture": [], "acl-rules": [{"name": "big", "limit": 10000}], "acl-lint": [{"name": "big", "limit": 10000}], "clear-counters": [{}],
     "clear-alarm": [{"name": "session-down"}], "clear-acl": [{}], "acl-change": [{"name": "big", "lease": 60}], "reload": [{}],

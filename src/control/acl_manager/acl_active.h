@@ -92,6 +92,7 @@ struct acl_change {
 struct acl_reread {
     const char *set, *list;
     const struct acl_temporary *temporary; // NULL = none
+    bool aside; // changes nothing in place
 };
 
 void acl_sizes_free(struct acl_sizes *s);

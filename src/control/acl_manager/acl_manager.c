@@ -110,7 +110,7 @@ int acl_manager_start(void)
 struct preparing {
     struct acl_desired *wanted;
     char set[ACL_NAME_MAX], list[ACL_NAME_MAX];
-    bool sets, lists;
+    bool sets, lists, aside;
     struct acl_temporary temporary;
     char *add; // NULL: no change of temporary rules
     void (*done)(int result, const char *why);
@@ -127,6 +127,7 @@ static struct preparing *preparing_new(const struct acl_prepare_request *ask)
     p->wanted = acl_desired_get(ask->wanted);
     p->sets = ask->set;
     p->lists = ask->list;
+    p->aside = ask->aside;
     snprintf(p->set, sizeof p->set, "%s", ask->set ? ask->set : "");
     snprintf(p->list, sizeof p->list, "%s", ask->list ? ask->list : "");
     p->done = ask->done;
@@ -154,7 +155,7 @@ static void preparing_run(void *arg)
 {
     struct preparing *p = arg;
     struct acl_reread again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL,
-                               p->add ? &p->temporary : NULL};
+                               p->add ? &p->temporary : NULL, p->aside};
 
     thread_must_be(ROLE_ACL_MANAGER);
     p->change = acl_prepare(p->wanted, &again, &p->why);
@@ -253,6 +254,17 @@ const struct acl_desired *acl_manager_prepared(void)
 const struct acl_desired *acl_manager_desired(void)
 {
     return acl_active.wanted; // written while control waits
+}
+
+struct acl_content *acl_manager_content(const char *list)
+{
+    uint16_t id = acl_manager_id(list);
+
+    if (change_state == READY)
+        vec_foreach (&current_change->list, x)
+            if (!strcmp(x->name, list))
+                return x->fresh ? x->fresh->content : NULL; // ACL_GOES
+    return id ? acl_table[id].content : NULL;
 }
 
 // --- commit --------------------------------------------------------------------------------------

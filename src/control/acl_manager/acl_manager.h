@@ -35,6 +35,7 @@ struct acl_prepare_request {
     const struct acl_desired *wanted;
     const char *set, *list;
     const struct acl_temporary *temporary; // NULL = none; copied
+    bool aside; // builds all that changes aside, nothing in place: for acl_manager_content
     void (*done)(int result, const char *why);
 };
 int acl_manager_prepare(const struct acl_prepare_request *ask);
@@ -50,6 +51,9 @@ uint64_t acl_manager_rules(const char *list);
 uint64_t acl_manager_members(const char *set);
 uint32_t acl_manager_temporary(const char *list); // number of temporary rules in force
 unsigned acl_manager_version(void); // changes with each change of the state in force
+// Content of the list after the prepared change, which has been built aside; without one, of the
+// list in force. NULL: there is none.
+struct acl_content *acl_manager_content(const char *list);
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);

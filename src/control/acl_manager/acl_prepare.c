@@ -175,7 +175,7 @@ static void prepare_set(struct prepare *p, const struct acl_desired_set *s)
         compare_members(&old, &m, &x.del, &x.add);
         if (!x.del.item.n && !x.add.item.n)
             goto done;
-        if (x.del.item.n + x.add.item.n <= MEMBERS_IN_PLACE)
+        if (x.del.item.n + x.add.item.n <= MEMBERS_IN_PLACE && !p->again->aside)
             x.kind = ACL_IN_PLACE;
     }
     if (x.kind == ACL_IN_PLACE || (x.fresh = build_set(p, s->name, &m))) {
@@ -338,7 +338,7 @@ static void prepare_rules(struct prepare *p, const struct acl_desired_list *w,
         struct acl_difference d = acl_diff_build(l, held->build);
         if (!d.n)
             return;
-        if (d.n == 1 && (!d.comes || acl_build_room(held->build)))
+        if (d.n == 1 && !p->again->aside && (!d.comes || acl_build_room(held->build)))
             change_in_place(&x, l, &d, held->build);
     }
     if (x.kind != ACL_IN_PLACE && !build_list(p, w, l, set, &x))
@@ -428,7 +428,8 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
         return;
     }
     struct acl_file_sign file = acl_file_sign(w->file);
-    if (file_is_as_read(p, w, was, held, &file) && prepare_single_rule(p, w, was, held))
+    if (!p->again->aside && file_is_as_read(p, w, was, held, &file) &&
+        prepare_single_rule(p, w, was, held))
         return;
     struct progress work;
     progress_begin(&work, file.bytes * READ_BYTE_NS, "acl_manager: reading: acl=%s file=%s",

@@ -52,6 +52,7 @@ void config_fini(void)
 void config_result_free(struct config_result *r)
 {
     text_free(&r->change);
+    text_free(&r->flows);
     errors_free(&r->notes);
     memset(r, 0, sizeof *r);
 }
@@ -335,6 +336,8 @@ static int finish_commit(struct snapshot *s, const struct commit *how, struct co
 {
     int r = commit_prepare(config_model(), s->model, e);
 
+    if (!r && how->judge)
+        r = how->judge(how->judge_ctx, config_model(), s->model, result, e);
     if (!r && !how->check_only && !result->n_changes)
         r = confirm_by_commit(how, result, e);
     if (!r && !how->check_only && result->n_changes) {

@@ -31,6 +31,7 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
 // both. A full disk does not prevent the start.
 int config_start(struct lyd_node *candidate, struct model *m, struct errors *e);
 
+struct config_result;
 struct commit {
     const char *by;
     const char *comment;  // or NULL
@@ -40,12 +41,17 @@ struct commit {
     bool confirms; // confirms a pending commit of the same session, or of the same user without a
                    // session
     bool check_only;
+    // Judges the valid, prepared candidate: 0, or -errno with sentences. NULL: nobody does.
+    int (*judge)(void *ctx, const struct model *from, const struct model *to,
+                 struct config_result *result, struct errors *e);
+    void *judge_ctx;
 };
 
 struct config_result {
     struct text change; // set/delete lines
     unsigned n_changes;
     struct errors notes;
+    struct text flows; // of the judge: JSON
 };
 void config_result_free(struct config_result *r);
 

@@ -17,6 +17,10 @@ void acl_lease_set(const char *list, uint32_t seconds); // from now on; 0: they 
 void acl_lease_look(void);                              // once a second
 void acl_lease_stop(void);
 
+// Later preparations build all that changes aside, and nothing is changed in place: a judge of the
+// commit (config/config.h) can try it (acl_manager.h: acl_manager_content).
+void acl_prepare_aside(bool on);
+
 extern const struct feature_operation acl_operations[]; // acl_operation.c
 // Reports the logged packets in the ring without waiting for the timer; for tests.
 void acl_log_report(void);

@@ -277,6 +277,13 @@ static struct {
     struct text why;
 } preparing;
 
+static bool prepares_aside;
+
+void acl_prepare_aside(bool on)
+{
+    prepares_aside = on;
+}
+
 static void abandon_prepared(void)
 {
     if (acl_manager_prepared())
@@ -362,7 +369,10 @@ static int prepare_acls(const struct model *from, const struct model *to, struct
     struct acl_desired *is = *part_of(to);
     int r = acl_desired_equal(*part_of(from), is)
                 ? 0
-                : prepare(&(struct acl_prepare_request){.wanted = is, .done = prepared}, e);
+                : prepare(&(struct acl_prepare_request){.wanted = is,
+                                                      .aside = prepares_aside,
+                                                      .done = prepared},
+                        e);
 
     return r ? r : check_budgets(to, e);
 }

@@ -20,6 +20,8 @@
 #include "config/config_running.h"
 #include "config/revision.h"
 #include "core/aside.h"
+#include "feature/acl.h"
+#include "feature/flow_trial.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"
@@ -155,6 +157,8 @@ static void write_result(void *arg)
     output_begin(&j, w->t);
     configuration_write_lines(&j, "change", &w->result->change);
     write_notes(&j, &w->result->notes);
+    if (w->result->flows.n)
+        jwrite_raw(&j, "flows", text_str(&w->result->flows));
     output_end(&j);
 }
 
@@ -182,8 +186,16 @@ static void run_configure(struct http *h, const struct lyd_node *op)
     if (!find_session(h, op, &c))
         return;
     struct commit how = read_commit(h, op);
+    struct flow_trial *trial;
+    if (!flow_trial_ask(h, op, &trial))
+        return;
+    how.judge = trial ? flow_trial_judge : NULL;
+    how.judge_ctx = trial;
     read_edit(op, &in);
+    acl_prepare_aside(trial);
     int r = commit_input(h, c, &in, &how, &result, &e);
+    acl_prepare_aside(false);
+    flow_trial_free(trial);
     if (in.lines.n == 1) // "line 1: " would be useless
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flows.c - the sample of the router's flows as clients see it: largest flows, numbers, metrics
-#include "feature/flows.h"
+#include "feature/flow_trial.h"
 
 #include <string.h>
 

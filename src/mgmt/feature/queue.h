@@ -91,6 +91,7 @@ struct model_queues {
 };
 
 extern const struct feature_config queue_config;
+bool queue_same(const struct model_queue *a, const struct model_queue *b); // to the manager
 
 // --- queue.c -------------------------------------------------------------------------------------
 

@@ -379,7 +379,7 @@ static int run_queue(const struct step *s, const void *from, const void *to, cha
 
 static const struct step_kind queue_kind = {"queue of port", run_queue};
 
-static bool queue_same(const struct model_queue *a, const struct model_queue *b)
+bool queue_same(const struct model_queue *a, const struct model_queue *b)
 {
     const struct port_queue_config *x = &a->config, *y = &b->config;
 

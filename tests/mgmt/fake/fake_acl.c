@@ -127,6 +127,11 @@ uint64_t acl_manager_members(const char *set)
     return s ? s->member.item.n : 0;
 }
 
+struct acl_content *acl_manager_content(const char *list)
+{
+    return NULL;
+}
+
 unsigned acl_manager_version(void)
 {
     return 0;
