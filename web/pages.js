@@ -315,8 +315,18 @@ at("explain").addEventListener("submit", async event => {
   } catch (error) { failed("explained", error); }
 });
 
+const PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6"};
+const end_of = (flow, side) => !flow[`${side}-port`] ? flow[side] : `${flow[side].includes(":") ? `[${flow[side]}]` : flow[side]}:${flow[`${side}-port`]}`;
+
 async function packet() {
   choices("in", (await state("interface?fields=name")).map(i => i.name));
+  at("flows-section").hidden = own_vr() !== "";   // a client of one virtual router may not ask
+  if (!own_vr()) {
+    const sampled = await call("flows", {limit: 20});
+    fill_or("flows", (sampled.flow ?? []).map(flow => [first(flow.interface), cell(flow.vr), cell(end_of(flow, "source")), cell(end_of(flow, "destination")),
+      cell(PROTOCOLS[flow.protocol] ?? flow.protocol), number(count(flow.packets)), number(bytes(n(flow.bytes))),
+      number(`${(100 * n(flow.bytes) / n(sampled.bytes)).toFixed(1)} %`)]), "No flows in the last ten minutes.");
+  }
   return 10 * EVERY_MS;
 }
 

@@ -195,6 +195,7 @@ def test_a_packet_is_explained(daemon, url, browser):
     eventually(lambda: browser.run("document.getElementById('in').value") == "p0", 40)
     browser.run("source.value = '10.0.0.9'; destination.value = '203.0.113.9'; explain.requestSubmit()")
     assert "dropped: ip4_no_route" in eventually(lambda: browser.text("#explained .bad"), 20, lambda: browser.text("#explained"))
+    assert eventually(lambda: column(browser, "flows", 0), 20)   # a row of a flow, or that there are none
     no_complaints(browser)
 
 
