@@ -132,6 +132,7 @@ static struct frame packet(bool six)
 
 // rfc: 3032 2.1 MUST
 // rfc: 3032 2.4.3 MUST
+// rfc: 5462 2.1 MUST, only pushes
 label_test(a_route_with_labels_pushes_them_with_bottom_ttl_and_class)
 {
     struct frame f, g;
@@ -370,6 +371,7 @@ label_test(flows_spread_over_members_with_labels)
 
 // rfc: 3031 3.13 MUST
 // rfc: 3032 2.4.2 MUST
+// rfc: 5462 2.1 MUST, only swaps
 label_test(a_label_is_swapped_its_class_stays_and_its_ttl_falls)
 {
     struct frame f, g;
@@ -557,6 +559,24 @@ label_test(checks_of_a_virtual_router_apply_behind_its_label)
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
 }
 
+// An echo request of LSP ping, whose path ends too early.
+// rfc: 8029 2.1 MUST NOT
+label_test(an_lsp_ping_is_not_forwarded_behind_its_labels)
+{
+    struct frame f;
+
+    learn(VR_DEFAULT, 100, encap(.vr = red));
+    rig_routes(red, "0.0.0.0/0", "::/0", rig_adjacency(third, 5));
+    for (unsigned six = 0; six < 2; six++) {
+        f = labeled(ip_frame(.src = six ? "2001:db8::1" : "192.0.2.1",
+                             .dst = six ? "::ffff:127.1.2.3" : "127.1.2.3", .dport = 3503),
+                    ENTRY(100, 0, 20));
+        rig_forward(0, &f);
+        assert_int_equal(rig_drops(six ? DROP_IP6_MARTIAN_DST : DROP_IP4_MARTIAN_DST), 1);
+    }
+    assert_int_equal(rig_discard(2), 0);
+}
+
 // rfc: 3032 2.1 MUST, only explicit null
 // rfc: 4182 2 MUST
 label_test(explicit_null_ends_here)
@@ -587,6 +607,12 @@ label_test(a_packet_for_us_goes_up_as_it_came)
     assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, in);
     assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, f.b, f.n);
+    f = labeled(
+        ip_frame(.src = "192.0.2.1", .dst = "10.0.0.2", .ttl = 30, .proto = 6, .dport = 179),
+        ENTRY(0, 0, 40), ENTRY(100, 0, 40)); // BGP in its class
+    rig_forward(0, &f);
+    assert_true(rig_punted(PUNT_ROUTING, &g, &iface));
     assert_memory_equal(g.b, f.b, f.n);
     f = labeled(packet(false), ENTRY(1, 0, 40), ENTRY(100, 0, 40)); // router alert
     rig_forward(0, &f);
