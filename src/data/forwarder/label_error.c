@@ -42,8 +42,14 @@ static const struct nexthop_encap *operation_of(const struct forwarder *f, const
     return &nexthop_get(id)->encap;
 }
 
-// The error about the IP packet below the labels `s` of packet i, of which `n` are shown; NULL:
-// none.
+// A label that was taken off, so that the next one shows, is still in the frame in front of it.
+static unsigned taken_off(const struct nexthop_encap *e)
+{
+    return e && !e->n;
+}
+
+// The error about the IP packet below the labels `s` of packet i. It shows the last `n` labels that
+// came; NULL: no error.
 static struct rte_mbuf *make_error(struct forwarder *f, struct burst *b, unsigned i,
                                    const struct label_stack *s, uint16_t vr, enum error e,
                                    uint32_t word, unsigned n)
@@ -64,7 +70,7 @@ static struct rte_mbuf *make_error(struct forwarder *f, struct burst *b, unsigne
         s->family == IP4 ? load16_host(ip + 2) : (uint16_t)(load16_host(ip + 4) + IP6_HDR);
     const uint8_t type = s->family == IP4 ? error4[e].type : error6[e].type,
                   code = s->family == IP4 ? error4[e].code : error6[e].code;
-    return icmp_error_labels(f, one, 0, type, code, word, b->ip[i], n);
+    return icmp_error_labels(f, one, 0, type, code, word, s->below - n * LABEL_HDR, n);
 }
 
 // Puts labels in front of m, with full TTLs if `fresh`. Returns the top one; NULL: no room.
@@ -144,7 +150,7 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
                 l.top[k] =
                     rte_be_to_cpu_32(e->label_be[k]) | (k == l.n - 1 ? keep : keep & ENTRY_CLASS);
         }
-        struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], EXPIRED, 0, s.n);
+        struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], EXPIRED, 0, s.n + taken_off(e));
         if (m)
             send_along(f, m, b, i, s.family, &l);
     }
@@ -217,7 +223,8 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
         send_fragments(f, b, i, &s, &l, mtu);
         return;
     }
-    struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], TOO_BIG, mtu, as_received ? s.n : 0);
+    struct rte_mbuf *m =
+        make_error(f, b, i, &s, b->vr[i], TOO_BIG, mtu, as_received ? s.n + taken_off(e) : 0);
     if (m)
         send_along(f, m, b, i, s.family, &l);
     packet_drop_of(f, b, i, DROP_MPLS_TOO_BIG);

@@ -847,9 +847,10 @@ label_test(an_expired_packet_is_answered_along_its_path_with_its_labels)
     }
     assert_only_drop(DROP_MPLS_TTL, 2);
     learn(VR_DEFAULT, 100, encap(.via = via)); // the next label goes on
-    f = with_labels(packet(false), 2, (uint32_t[]){ENTRY(100, 0, 1), ENTRY(500, 0, 7)});
+    f = with_labels(packet(false), 2, came);
     assert_true(rig_passes(0, &f, 1, &g));
     assert_int_equal(label_load(frame_l3(&g)), ENTRY(500, 0, 255) | ENTRY_BOTTOM);
+    assert_stack_told(frame_l3(&g) + 4 + 20, frame_l3(&g)[4 + 20 + 5], 4, 2, came);
 }
 
 label_test(an_expired_packet_is_answered_by_the_virtual_router_where_its_labels_end)
