@@ -7,6 +7,7 @@ import json
 import random
 import select
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -18,6 +19,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from vm import Vm, VmError, far_mac, mac, pci
+from page import Reader
 from support import eventually
 from wire import packet_socket, receive
 
@@ -168,3 +170,22 @@ class Said:
 
     def json(self):
         return json.loads(self.text)
+
+
+class Operator(Reader):
+    """At the machine, as root. `make install` has been done: its files are on the second disk, its groups are made by the fixture `router`."""
+    patience_s = 3 * PATIENCE_S
+
+    def __init__(self, vm: Vm):
+        self.vm = vm
+
+    def shell(self, command: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess:
+        done = self.vm.run(command, check=check, stdin=text or "", timeout_s=180)
+        return subprocess.CompletedProcess(command, done.rc, done.out, "")
+
+    def write(self, kind: str, lines: list[str]) -> None:
+        if kind == "kamuee.conf":
+            self.vm.put("/etc/kamuee/kamuee.conf", "\n".join(lines) + "\n")
+            return
+        for line in filter(None, lines):
+            self.vm.run(f"sed -i 's/^{line.partition('=')[0]}=.*/{line}/' /etc/frr/daemons && grep -qx '{line}' /etc/frr/daemons")

@@ -6,39 +6,19 @@ Cards 1 and 2 are README's eth1 and eth2 and so p0 and p1; p2 is card 0, p3 is c
 """
 import itertools
 import re
-import subprocess
 
 import pytest
 
 from kamuee.lab.frr import Frr
 from kamuee.lab.netns import Namespace
 from kamuee.lab.schema import Node
-from page import Reader, blocks, command_of
-from router import PATIENCE_S, Router, eventually
+from page import blocks, command_of
+from router import PATIENCE_S, Operator, Router, eventually
 from vm import Vm, pci
 
 CARDS = ["e1000e"] * 4
 OWN_ROUTER, ONE_NIC = "docs/quickstart/own-router.md", "docs/quickstart/one-nic.md"
 UNFOLLOWED = ("route-not-followed", "kernel-state")
-
-
-class Operator(Reader):
-    """At the machine, as root. `make install` has been done: its files are on the second disk, its groups are made by the fixture `router`."""
-    patience_s = 3 * PATIENCE_S
-
-    def __init__(self, vm: Vm):
-        self.vm = vm
-
-    def shell(self, command: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess:
-        done = self.vm.run(command, check=check, stdin=text or "", timeout_s=180)
-        return subprocess.CompletedProcess(command, done.rc, done.out, "")
-
-    def write(self, kind: str, lines: list[str]) -> None:
-        if kind == "kamuee.conf":
-            self.vm.put("/etc/kamuee/kamuee.conf", "\n".join(lines) + "\n")
-            return
-        for line in filter(None, lines):
-            self.vm.run(f"sed -i 's/^{line.partition('=')[0]}=.*/{line}/' /etc/frr/daemons && grep -qx '{line}' /etc/frr/daemons")
 
 
 def speaks_bgp(vm: Vm, card: int, number: int, peer: str, network: str) -> Frr:
