@@ -6,6 +6,7 @@
 #include "proof.h"
 
 #include "forwarder/exits.h"
+#include "forwarder/label.h" // before a source forbids names
 #include "forwarder/program.h"
 
 #include "forwarder/tags.c"
