@@ -117,7 +117,7 @@ conformance: build ## test: docs/conformance.md: run the tests that say which RF
 	$(SUDO) tools/conformance --build $(BUILD)
 
 evidence: build ## test: suites that others have written, IN=topotests, with Linux and with kamueed; docs/evidence; CASES='ospf_topo1 rip_topo1', LANES (1) (root; a package mirror)
-	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tools/evidence $(if $(LANES),--lanes $(LANES)) $(BUILD)-evidence $(or $(IN),topotests) $(CASES)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tools/evidence $(if $(LANES),--lanes $(LANES)) $(if $(CASES),--again) $(BUILD)-evidence $(or $(IN),topotests) $(CASES)
 
 e2e: $(BUILD)/build.ninja ## test: end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
 	tests/run e2e --build $(BUILD) $(if $(LANES),--lanes $(LANES)) $(ARGS)

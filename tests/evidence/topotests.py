@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from itertools import groupby
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -11,8 +12,10 @@ TITLE = "FRR's topotests"
 ABOUT = """The tests that FRR's makers run on their own routers, unmodified, with Debian's FRR: in each router's namespace a kamueed has a port
 for each interface, and forwards. A case is a directory of tests with one or more topologies."""
 PACKAGES = ("frr", "frr-pythontools", "gdb")
-LIMIT_S = 3600      # of a directory
+LIMIT_S = 3600      # of a file
 LEFT_OUT = {"docker", "example_test", "example_topojson_test", "lib", "munet"}     # as in its pytest.ini
+# Its processes end with it, and it with the thread that has begun it.
+ALONE = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc")
 # The whole of it runs in namespaces of its own, which end with it: its commands end processes by name. Its nodes set
 # parameters of the machine (core_pattern): they can not. The suite begins only if each daemon exists, and Debian 12 has no
 # pim6d. The shell stays, and reaps the daemons.
@@ -67,11 +70,13 @@ class Suite:
         subprocess.run(["tar", "-xf", upstream, "--strip-components=1", "-C", self.source, "--wildcards", "*/tests/topotests"], check=True)
         (self.source / "fetched").touch()
 
-    def cases(self) -> list[str]:
-        return sorted({test.relative_to(self.tests).parts[0] for test in self.tests.glob("*/**/test_*.py")} - LEFT_OUT)
+    def cases(self) -> dict[str, list[str]]:
+        """The files with tests of each directory."""
+        files = sorted(str(file.relative_to(self.tests)) for file in self.tests.glob("*/**/test_*.py"))
+        return {case: list(parts) for case, parts in groupby(files, lambda file: file.partition("/")[0]) if case not in LEFT_OUT}
 
-    def run(self, case: str, kamueed: Path | None, out: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
-        """Outcome and reason of each test of a directory, and what our own look at each kamueed found wrong."""
+    def run(self, file: str, kamueed: Path | None, out: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
+        """Outcome and reason of each test of a file, and what our own look at each kamueed found wrong."""
         results = out / "results"
         results.touch()
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
@@ -82,8 +87,7 @@ class Suite:
         why = ""
         with open(out / "log", "w") as log:
             try:
-                subprocess.run(["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc",
-                                "sh", "-euc", ISOLATED, "sh", case], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S)
+                subprocess.run([*ALONE, "sh", "-euc", ISOLATED, "sh", file], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S)
             except subprocess.TimeoutExpired:
                 why = f"did not end within {LIMIT_S // 60} minutes"
         lines = [json.loads(line) for line in results.read_text().splitlines()]
@@ -93,5 +97,5 @@ class Suite:
             if "test" in line and outcomes.get(line["test"], ("passed",))[0] != "failed":
                 outcomes[line["test"]] = (line["outcome"], line["why"])
         if why or not outcomes:
-            outcomes[f"{case}: the rest"] = ("failed", why or "pytest ended without a result")
+            outcomes[f"{file}: the rest"] = ("failed", why or "pytest ended without a result")
         return outcomes, [f"{line['router']}: {line['found']}" for line in lines if line.get("found")]
