@@ -11,10 +11,10 @@ ROOT = HERE.parents[1]
 TITLE = "FRR's topotests"
 ABOUT = """The tests that FRR's makers run on their own routers, unmodified, with Debian's FRR: in each router's namespace a kamueed has a port
 for each interface, and forwards. A case is a directory of tests with one or more topologies."""
-PACKAGES = ("frr", "frr-pythontools", "gdb")
+PACKAGES = ("frr", "frr-pythontools", "gdb", "clang")
 LIMIT_S = 3600      # of a file
 LEFT_OUT = {"docker", "example_test", "example_topojson_test", "lib", "munet"}     # as in its pytest.ini
-# Its processes end with it, and it with the thread that has begun it.
+# The processes of a file end with its shell, and the shell with the thread that began it.
 ALONE = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc")
 # The whole of it runs in namespaces of its own, which end with it: its commands end processes by name. Its nodes set
 # parameters of the machine (core_pattern): they can not. The suite begins only if each daemon exists, and Debian 12 has no
@@ -83,7 +83,7 @@ class Suite:
                "TMPDIR": "/run/tmp",
                "SUITE": str(self.tests), "OUT": str(out), "EVIDENCE_RESULTS": "/run/out/results"}
         if kamueed:
-            env |= {"EVIDENCE_KAMUEED": str(kamueed), "EVIDENCE_KAMUEE": str(ROOT / "kamuee")}
+            env |= {"EVIDENCE_KAMUEED": str(kamueed), "EVIDENCE_KAMUEE": str(ROOT / "kamuee"), "EVIDENCE_TAGGER": str(ROOT / "lab/vlan_tag.bpf.c")}
         why = ""
         with open(out / "log", "w") as log:
             try:

@@ -4,10 +4,14 @@
     EVIDENCE_RESULTS    file of the results, one JSON object per line
     EVIDENCE_KAMUEED    kamueed to run in each router's namespace; unset: the routers forward with Linux
     EVIDENCE_KAMUEE     the CLI that belongs to it
+    EVIDENCE_TAGGER     source of the classifiers that put VLAN tags on and off
 
 A topology is built by the suite's own code. Then each interface of a router is moved, with its name, to a namespace `wire` that
 only the router's kamueed sees, and kamueed opens it there as a port of the same name: FRR and the test find a TAP in its place,
 with its MAC address. A test that moves an interface to a network namespace of the router moves it to a virtual router.
+
+Debian's DPDK has 32 ports. The interfaces beyond them share a port, the trunk, as vports: a bridge joins them to its other end, and
+puts on and takes off their tags.
 """
 import json
 import os
@@ -20,14 +24,33 @@ from pathlib import Path
 import pytest
 
 READY_TIMEOUT_S = 120
+PORTS_MAX = 32
 SOCKET = "/run/kamuee/kamuee.sock"      # each router has its own /run/kamuee
 START = """
 mkdir -p /run/kamuee
 mount -t tmpfs tmpfs /run/kamuee
 ip netns add wire
-for port in $PORTS; do ip link set "$port" netns wire; ip -n wire link set "$port" up; done
+for port in $PORTS $SHARED; do ip link set "$port" netns wire; ip -n wire link set "$port" up; done
 printf '%s\\n' "$CONFIGURATION" >/run/kamuee/kamuee.conf
-exec "$EVIDENCE_KAMUEED" --config /run/kamuee/kamuee.conf --run-dir /run/kamuee
+if [ "$SHARED" ]; then
+    ip netns exec wire sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+    ip -n wire link add trunk type veth peer name far
+    ip -n wire link add switch type bridge mcast_snooping 0
+    ip -n wire link set trunk up
+    ip -n wire link set switch up
+    vlan=0
+    for port in far $SHARED; do
+        ip -n wire link set "$port" master switch up
+        ip -n wire link set "$port" type bridge_slave learning off      # several VLANs may lead to the same MAC address
+        [ "$port" != far ] || continue
+        vlan=$((vlan + 1))
+        clang -O2 --target=bpf -DVLAN=$vlan -I/usr/include/$(uname -m)-linux-gnu -c "$EVIDENCE_TAGGER" -o /run/kamuee/tagger.o
+        tc -n wire qdisc add dev "$port" clsact
+        tc -n wire filter add dev "$port" ingress bpf da obj /run/kamuee/tagger.o sec tc/tag
+        tc -n wire filter add dev "$port" egress bpf da obj /run/kamuee/tagger.o sec tc/untag
+    done
+fi
+exec "$EVIDENCE_KAMUEED" --config /run/kamuee/kamuee.conf --run-dir /run/kamuee --state-dir /run/kamuee/state
 """
 
 
@@ -65,9 +88,13 @@ class Kamueed:
         self.ports = [link["ifname"] for link in json.loads(router.cmd_raises("ip -j link show type veth") or "[]")]
         self.log = Path(router.logdir) / f"{router.name}.kamueed.log"
         self.vrs: set[str] = set()
+        own = self.ports if len(self.ports) <= PORTS_MAX else self.ports[:PORTS_MAX - 1]
+        shared = self.ports[len(own):]
         lines = [f"set memory {max(128, 64 + 20 * len(self.ports))}", "set huge-pages never", "set forwarding idle powersave"]
-        for port in self.ports:
+        for port in own + ["trunk"] * bool(shared):
             lines += [f"set port {port} kernel-interface {port}", f"set port {port} namespace wire"]
+        for vlan, port in enumerate(shared, 1):
+            lines += [f"set vport {port} port trunk", f"set vport {port} vlan {vlan}"]
         router.cmd_raises("mount --make-shared /run/netns")     # kamueed sees the router's namespaces; zebra does not see `wire`
         notify = Path(router.logdir) / f"{router.name}.notify"
         notify.unlink(missing_ok=True)
@@ -78,7 +105,7 @@ class Kamueed:
             self.process = subprocess.Popen(
                 self.argv("unshare", "--mount", "--propagation", "slave", "sh", "-euc", START),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                env={**os.environ, "NOTIFY_SOCKET": str(notify), "PORTS": " ".join(self.ports), "CONFIGURATION": "\n".join(lines)})
+                env={**os.environ, "NOTIFY_SOCKET": str(notify), "PORTS": " ".join(own), "SHARED": " ".join(shared), "CONFIGURATION": "\n".join(lines)})
 
     def argv(self, *command: str) -> list[str]:
         return ["nsenter", "--all", "--no-fork", f"--target={self.router.pid}", "--wd=/", "--", *command]
