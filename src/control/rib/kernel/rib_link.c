@@ -16,7 +16,8 @@
 //
 // Then we request a dump, because the kernel is right and we only guess. The kernel announces the
 // loss of IPv6 routes, unless net.ipv6.route.skip_notify_on_dev_down is set, but not of a leg of a
-// multipath route; so we check the link of each leg in both families.
+// multipath route; so we check the link of each leg in both families. After the loss of the last
+// IPv6 address, only the dump tells whether IPv6 is disabled on the link, which ends its routes.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 
@@ -180,31 +181,35 @@ static struct rib_address *find_addr(struct rib_link *l, const struct netlink_ad
     return NULL;
 }
 
-static bool has_addr4(const struct rib_link *l)
+static bool has_address(const struct rib_link *l, uint8_t family)
 {
     vec_foreach (&l->addr, a)
-        if (a->addr.family == IP4)
+        if (a->addr.family == family)
             return true;
     return false;
 }
 
 static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a)
 {
-    bool four = a->addr.family == IP4;
+    uint8_t family = a->addr.family;
     size_t i = (size_t)(a - l->addr.item);
 
     rib_multicast_own(v, l, &a->addr, false);
     memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order determines the primary one
     l->addr.n--;
     rib_iface_addresses(v, l);
-    if (four)
-        rib_sync_link_lost(v, l->ifindex);
-    if (four && !has_addr4(l)) {
-        lose_paths(v, l->ifindex, LOSS_ADDRESS);
-        set_lost(v, l->ifindex, true);
-    } else if (four) {
-        rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+    if (family == IP6) {
+        if (!has_address(l, IP6))
+            rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
+        return;
     }
+    rib_sync_link_lost(v, l->ifindex);
+    if (has_address(l, IP4)) {
+        rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+        return;
+    }
+    lose_paths(v, l->ifindex, LOSS_ADDRESS);
+    set_lost(v, l->ifindex, true);
 }
 
 void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)

@@ -109,6 +109,17 @@ rib_test(a_deleted_link_takes_ipv6_routes_without_events)
     assert_int_equal(fixture_audit(), 0);
 }
 
+rib_test(a_link_without_ipv6_has_lost_its_routes_without_events)
+{
+    fixture_do("sysctl -qw net.ipv6.route.skip_notify_on_dev_down=1");
+    routes();
+    fixture_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("fd01::9", "none");
+    fixture_expect("1.1.1.1", A1);
+    assert_int_equal(fixture_audit(), 0);
+}
+
 rib_test(carrier_loss_keeps_plain_routes)
 {
     routes();
