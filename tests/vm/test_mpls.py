@@ -79,6 +79,17 @@ def test_customers_with_equal_addresses_reach_their_hosts_behind_labels(edge):
     assert "encap mpls 200/300" in edge.vm.out("kamuee show ipv4 route 10.2.0.0/24")
 
 
+def test_a_label_may_lead_to_a_next_hop_of_a_customer(edge):
+    """As FRR makes labels per next hop, instead of one per VRF."""
+    back = "ip -n pe2 route replace 10.1.0.0/24 table 10 encap mpls 201/{} via 10.23.0.1 dev e"
+    edge.vm.run(f"ip -f mpls route add 110 via inet 10.1.0.2 dev c3 && {back.format(110)}")
+    eventually(lambda: labels(edge).get(110) == ["c3"], 20, edge.told)
+    ping(edge, "red1", "10.2.0.9")
+    assert_follows(edge)
+    edge.vm.run(f"{back.format(101)} && ip -f mpls route del 110")
+    ping(edge, "red1", "10.2.0.9")
+
+
 def test_a_label_is_swapped_and_its_route_may_be_replaced_and_deleted(edge):
     edge.vm.run("sysctl -qw net.mpls.conf.c1.input=1; ip -f mpls route add 400 as 200/300 via inet 10.12.0.2; "
                 "ip -n ce1 route add 10.2.1.0/24 encap mpls 400 via 10.1.0.1")
