@@ -61,4 +61,5 @@ void proof(void)
     if (checks(&m, &o, &tunnels[number]))
         return;
     claim(o.at >= ip + ETHER_HDR && o.at + o.left <= ip + n);
+    claim((uint32_t)(o.at - ip) + o.whole <= m.pkt_len); // cut_packet
 }
