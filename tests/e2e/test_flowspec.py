@@ -187,9 +187,7 @@ def test_dropped_and_withdrawn(lab, router, speakers):
 def test_rate_limited_and_redirected(lab, router, speakers):
     speakers.tell("add", *MATCH, "rate-limit", "125000")          # bytes: 1000 kbit/s
     installed(router, {"permit udp from any to 10.2.0.2 port 7000 police 1000"}, speakers)
-    before = router.dropped("acl_policed")
-    passed = arrive(lab, "h2", 600, per_s=600, size=1000)
-    assert 0 < passed < 500 and router.dropped("acl_policed") - before == 600 - passed
+    assert_policed(lab, router)
     speakers.tell("del", *MATCH, "rate-limit", "125000")
     installed(router, set(), speakers)
     speakers.tell("add", *MATCH, "redirect", "64500:100")
@@ -199,8 +197,17 @@ def test_rate_limited_and_redirected(lab, router, speakers):
     installed(router, set(), speakers)
     eventually(lambda: not speakers.show(), 10)
     router.configure("set acl edge rule 10 permit udp to any port 7000 police packets 100")
-    assert 100 <= arrive(lab, "h2", 600, per_s=300, size=1000) < 500
-    router.configure("delete acl edge rule 10")
+    try:
+        assert_policed(lab, router)
+    finally:
+        router.configure("delete acl edge rule 10")
+
+
+def assert_policed(lab, router) -> None:
+    """How many of 600 packets in a second pass depends on the sender, which a busy machine interrupts."""
+    before = router.dropped("acl_policed")
+    passed = arrive(lab, "h2", 600, per_s=600, size=1000)
+    assert 0 < passed < 500 and router.dropped("acl_policed") - before == 600 - passed
 
 
 def test_refused_with_the_reason(lab, router, speakers):
