@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kamuee.lab.errors import LabError
+
 from support import Router, eventually, received, receiver, send, two_hosts
 
 LAB = two_hosts(interfaces=["p2: [10.3.0.1/24]", "p3: [10.4.0.1/24]"], nodes="""
@@ -100,7 +102,15 @@ class Speakers:
         self.processes["adapter"] = self.lab["r"].popen([*self.run, "run"], log=str(self.log))
 
     def tell(self, verb: str, *words: str, family: str = "ipv4") -> None:
-        self.lab["peer"].run(["gobgp", "global", "rib", verb, "-a", f"{family}-flowspec", *words])
+        def told() -> bool:
+            try:
+                self.lab["peer"].run(["gobgp", "global", "rib", verb, "-a", f"{family}-flowspec", *words])
+            except LabError as error:           # the client of GoBGP waits a second or two
+                if "context deadline exceeded" not in str(error):
+                    raise
+                return False
+            return True
+        eventually(told, 30, self.why)
 
     def end(self, name: str) -> None:
         process = self.processes.pop(name, None)
