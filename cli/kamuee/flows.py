@@ -9,6 +9,7 @@ from typing import Any
 from kamuee import pcap, render
 from kamuee.context import Context
 from kamuee.errors import UsageError
+from kamuee.frames import PROTOCOLS
 from kamuee.grammar import Match
 from kamuee.render import Column, count, iec, percent, right
 
@@ -16,7 +17,7 @@ FLOWS = (Column("interface"), Column("vr", wide=True), Column("source"), Column(
          right("bytes"), right("share"))
 KEPT = 128  # bytes of a frame: enough for its headers
 FRAMES_MAX = 40000
-PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 50: "esp", 58: "icmp6", 89: "ospf", 132: "sctp"}
+NAMES = PROTOCOLS | {58: "icmp6"}
 
 
 def show(context: Context, match: Match) -> None:
@@ -44,7 +45,7 @@ def end(flow: dict, side: str) -> str:
 
 def protocol(flow: dict) -> str:
     icmp = f" {flow['icmp-type']}/{flow['icmp-code']}" if "icmp-type" in flow else ""
-    return PROTOCOLS.get(flow["protocol"], str(flow["protocol"])) + icmp
+    return NAMES.get(flow["protocol"], str(flow["protocol"])) + icmp
 
 
 def wanted(args: dict[str, str]) -> dict[str, Any] | None:

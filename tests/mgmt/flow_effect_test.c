@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_effect_test.c - what a change does to interfaces, and which parts of it a trial on flows
+// flow_effect_test.c - effects of a change on interfaces, and which parts of it a trial on flows
 // does not cover
 #include <libyang/libyang.h>
 #include <stdio.h>

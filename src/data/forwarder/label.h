@@ -69,7 +69,7 @@ uint64_t label_push(struct forwarder *f, struct burst *b, uint64_t out);
 // Sends the packets of p, whose next hops are ENCAP, regardless of their size. `lower`: their TTL
 // is still to be lowered.
 void label_send(struct forwarder *f, struct burst *p, bool lower);
-// Packets of b, with labels, come back from neigh_manager; b keeps the ones that can be sent.
+// Packets of b, with labels, come back from neigh_manager; b keeps all that can be sent.
 void label_resume(struct forwarder *f, struct burst *b);
 
 // --- label_error.c ---

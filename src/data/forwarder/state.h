@@ -133,7 +133,7 @@ struct forwarder {
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // selects the packets that they log
     struct record record;            // of the recorded packet
-    const struct trial *trial;       // for explain: what a commit would change; NULL: nothing
+    const struct trial *trial;       // explain: attributes that a commit would give, or NULL
     struct begin_kept kept;
     struct lookaside *lookaside;     // since a poll, until it rests; NULL: none
     struct alikes alikes;            // patterns of packets of tunnels

@@ -23,7 +23,7 @@
 #define IFACE_MAX 16386     // ports and sub-interfaces; id 0 = none; the last two: IFACE_TRIAL
 #define VR_MAX 2048         // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
-#define NEXTHOP_ALL_MAX (4 * NEXTHOP_MAX) // with those that only labels name
+#define NEXTHOP_ALL_MAX (4 * NEXTHOP_MAX) // with ids that only labels name
 #define NEXTHOP_BUCKET_MAX (1u << 20)
 #define PREFIX_COUNT_MAX 1025 // counted prefixes; slot 0 = none
 #define BURST_MAX 64

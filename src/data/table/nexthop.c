@@ -50,7 +50,7 @@ static struct ids {
     size_t head;
     uint32_t next, end; // highest id ever used + 1; the highest possible one + 1
     unsigned n_used;
-} all_ids[2]; // those below NEXTHOP_MAX; those of labels
+} all_ids[2]; // ids below NEXTHOP_MAX; ids of labels
 static uint8_t *marks;
 static uint64_t *chosen;
 

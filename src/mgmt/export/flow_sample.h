@@ -4,7 +4,7 @@
 //
 // One packet in N of every interface is sampled, at the same place as for IPFIX (table/watch.h). N
 // follows the traffic, so that the whole router takes about FLOW_SAMPLE_PER_S samples a second at
-// most. A flow's packets and bytes are those of its samples times N, of the last five to ten
+// most. A flow's packets and bytes are counted from samples, times N, over the last five to ten
 // minutes. Memory is fixed: FLOW_SAMPLE_MAX flows, then the flow idle for longest ends. Control
 // role.
 #ifndef EXPORT_FLOW_SAMPLE_H
@@ -44,7 +44,7 @@ struct flow_totals {
 };
 void flow_sample_read(struct flow_totals *t);
 // Instead of the sample, from a cache of the caller: adds a frame that came in by interface `in`
-// and stands for so many packets; false: it is not IP.
+// and stands for so many packets; false: it is not IP, or has labels.
 bool flow_totals_count(struct flow_cache *c, uint16_t in, const uint8_t *frame, uint32_t n,
                        uint32_t packets);
 void flow_totals_of(const struct flow_cache *c, struct flow_totals *t);

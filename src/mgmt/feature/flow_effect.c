@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_effect.c - what a change does to interfaces, as far as it can be tried (flow_trial.h)
+// flow_effect.c - effects of a change on interfaces, as far as a trial can show them (flow_trial.h)
 //
 // The steps of the change say which parts are not tried: each kind of step is in a list of those
 // that are, or do not choose a packet's way, or it is named in the answer. So a new kind is named

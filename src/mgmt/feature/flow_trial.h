@@ -5,7 +5,7 @@
 //     refusal
 //
 // Each flow becomes a packet, which passes the forwarder's stages (explain) twice: with the
-// attributes in force, and with those that the commit would give (table/trial.h). Control role.
+// attributes in force, and with the attributes of the commit (table/trial.h). Control role.
 #ifndef FEATURE_FLOW_TRIAL_H
 #define FEATURE_FLOW_TRIAL_H
 
@@ -31,7 +31,7 @@ int flow_trial_judge(void *trial, const struct model *from, const struct model *
 // Writes the members of the grouping `flow` of kamuee.yang.
 void flows_write(struct jwrite *j, const struct flow_total *t);
 
-// --- flow_effect.c: what a change does to interfaces ---------------------------------------------
+// --- flow_effect.c: effects of a change on interfaces --------------------------------------------
 
 struct flow_effect_iface {
     bool goes, moves;                // is removed, or made anew; gets another virtual router

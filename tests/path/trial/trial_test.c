@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trial_test.c - what a trial says of a change is what the forwarder does after it, and the trial
+// trial_test.c - a trial predicts what the forwarder does after the change, and the trial
 // itself changes nothing
 //
 // A thousand random changes of a router, one after the other: access lists of both directions,
