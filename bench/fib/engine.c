@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine.c - poptrie and DPDK's four libraries behind one interface
+// engine.c - poptrie, DPDK's four libraries and PlanB behind one interface
 //
 // All DPDK tables live in one external heap of transparent huge pages, like poptrie's, so neither
 // hugetlbfs nor root is needed and small pages slow nothing. Tables are sized to hold the routes;
@@ -284,6 +284,10 @@ RUN(lpm6_run, rte_lpm6_lookup_bulk_func(e->fib, (void *)(a->ip6 + i), results6, 
 CHANGE(lpm6_withdraw, rte_lpm6_delete(e->fib, (void *)r->key, r->len))
 CHANGE(lpm6_announce, rte_lpm6_add(e->fib, (const void *)r->key, r->len, r->value))
 
+#ifdef __x86_64__
+RUN(planb_run, planb_find(e->fib, (const uint8_t(*)[16])a->ip6 + i, results, burst))
+#endif
+
 // --- all engines; a family's peer is its rte_fib(6) with the fastest kernel of this CPU --- -----
 
 #define POPTRIE(family_, kernel_, variant_)                                                        \
@@ -319,12 +323,15 @@ struct engine engines[] = {
     {"rte_fib6", "single", 6, fib6_build, fib6_drop, fib6_run_single, fib6_select,
      .variant = RTE_FIB6_LOOKUP_TRIE_SCALAR},
     {"rte_lpm6", "bulk", 6, lpm6_build, lpm6_drop, lpm6_run, NULL, lpm6_withdraw, lpm6_announce},
+#ifdef __x86_64__
+    {"planb", "avx512", 6, planb_build, planb_drop, planb_run, planb_select},
+#endif
 };
 const unsigned n_engines = sizeof(engines) / sizeof(engines[0]);
 
 uint32_t engine_answer(const struct engine *e, unsigned at)
 {
-    if (strcmp(e->name, "poptrie") == 0)
+    if (strcmp(e->name, "poptrie") == 0 || strcmp(e->name, "planb") == 0)
         return results[at];
     if (strcmp(e->name, "rte_lpm") == 0)
         return results[at] & RTE_LPM_LOOKUP_SUCCESS ? results[at] & 0xffffff : POPTRIE_NONE;

@@ -46,4 +46,11 @@ extern _Atomic uint64_t reader_lookups; // by the thread that reads during updat
 void engines_init(void);                // DPDK without huge pages, devices or shared files
 uint32_t engine_answer(const struct engine *e, unsigned at); // of the last burst
 
+// --- planb.c: x86-64 only ---
+void *planb_build(struct engine *e, const struct table *t);
+void planb_drop(struct engine *e);
+bool planb_select(const struct engine *e);
+// Looks up n addresses in network byte order, a multiple of 16.
+void planb_find(const void *planb, const uint8_t (*ip)[16], uint32_t *answer, unsigned n);
+
 #endif
