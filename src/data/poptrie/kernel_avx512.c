@@ -357,20 +357,45 @@ INLINE void walk6_step(const uint8_t *arena, struct walk6 *l, __m512i head, __m5
     l->depth = _mm512_mask_mov_epi64(l->depth, over, _mm512_setzero_si512());
 }
 
-INLINE void avx512_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                          unsigned groups, unsigned n)
+// Where the walks of several tables of a group start: each table has its own directory.
+struct starts6 {
+    uint32_t word[8 * GROUPS6], depth[8 * GROUPS6];
+};
+
+INLINE void starts6_find(struct starts6 *s, const struct poptrie *const *each,
+                         const uint8_t (*dst)[16], unsigned n)
+{
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < n; i++)
+        s->word[i] = start6_paged(each[i], load_be64(dst[i]), &s->depth[i]);
+}
+
+// The eight walks from lane i on, without the floor's values.
+INLINE struct walk6 walk6_start_each(const struct starts6 *s, unsigned i, __m512i hi)
+{
+    return (struct walk6){
+        _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(s->word + i))), hi,
+        _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(s->depth + i)))};
+}
+
+// n addresses in table t; or, if `each` is not NULL, each in its own table of t's group.
+INLINE void avx512_burst6(const struct poptrie *t, const struct poptrie *const *each,
+                          const uint8_t (*dst)[16], uint32_t *value, unsigned groups, unsigned n)
 {
     __m512i lo[GROUPS6], head[GROUPS6];
     struct walk6 l[GROUPS6];
     __mmask8 refs[GROUPS6], any = 0;
+    struct starts6 s;
 
+    if (each)
+        starts6_find(&s, each, dst, n);
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         unsigned left = n - 8 * g;
         __m512i hi;
 
         load6(dst + 8 * g, left, &hi, &lo[g]);
-        l[g] = walk6_start(t, hi, lanes6(left));
+        l[g] = each ? walk6_start_each(&s, 8 * g, hi) : walk6_start(t, hi, lanes6(left));
     }
     for (;;) {
         any = 0;
@@ -394,38 +419,57 @@ INLINE void avx512_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uin
 
         _mm256_mask_storeu_epi32(value + 8 * g, lanes6(left), _mm512_cvtepi64_epi32(leaf));
     }
+    for (unsigned i = 0; each && i < n; i++)
+        value[i] = leaf_answer(each[i], value[i], dst[i][0] >> (8 - FLOOR_BITS));
 }
 
 #ifdef __AVX512VPOPCNTDQ__
 #define avx512_find6 poptrie_find6_avx512_vpopcnt
+#define avx512_find6_each poptrie_find6_each_avx512_vpopcnt
 #else
 #define avx512_find6 poptrie_find6_avx512
+#define avx512_find6_each poptrie_find6_each_avx512
 #endif
 
 void avx512_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     for (; n >= 64; n -= 64, dst += 64, value += 64)
-        avx512_burst6(t, dst, value, 8, 64);
+        avx512_burst6(t, NULL, dst, value, 8, 64);
     if (n >= 32) {
-        avx512_burst6(t, dst, value, 4, 32);
+        avx512_burst6(t, NULL, dst, value, 4, 32);
         n -= 32, dst += 32, value += 32;
     }
     if (n > 24)
-        avx512_burst6(t, dst, value, 4, n);
+        avx512_burst6(t, NULL, dst, value, 4, n);
     else if (n > 16)
-        avx512_burst6(t, dst, value, 3, n);
+        avx512_burst6(t, NULL, dst, value, 3, n);
     else if (n > 8)
-        avx512_burst6(t, dst, value, 2, n);
+        avx512_burst6(t, NULL, dst, value, 2, n);
     else if (n > 0)
-        avx512_burst6(t, dst, value, 1, n);
+        avx512_burst6(t, NULL, dst, value, 1, n);
+}
+
+void avx512_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n)
+{
+    for (unsigned some; n; n -= some, each += some, dst += some, value += some) {
+        some = n < 8 * GROUPS6 ? n : 8 * GROUPS6;
+        if (tables_are_near(each, some))
+            avx512_burst6(each[0], each, dst, value, (some + 7) / 8, some);
+        else
+            poptrie_find6_each_scalar(each, dst, value, some);
+    }
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-const struct kernel poptrie_kernel_avx512_vpopcnt = {"avx512-vpopcnt", avx512_find4, avx512_find6,
+const struct kernel poptrie_kernel_avx512_vpopcnt = {"avx512-vpopcnt",
+                                                     avx512_find4,
+                                                     avx512_find6,
                                                      poptrie_find4_each_avx512_vpopcnt,
-                                                     poptrie_find6_each_scalar, NULL};
+                                                     poptrie_find6_each_avx512_vpopcnt,
+                                                     NULL};
 #else
-const struct kernel poptrie_kernel_avx512 = {"avx512", avx512_find4, avx512_find6,
-                                             poptrie_find4_each_avx512, poptrie_find6_each_scalar,
-                                             NULL};
+const struct kernel poptrie_kernel_avx512 = {
+    "avx512", avx512_find4, avx512_find6, poptrie_find4_each_avx512, poptrie_find6_each_avx512,
+    NULL};
 #endif

@@ -138,17 +138,15 @@ void poptrie_find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uin
                           unsigned n);
 void poptrie_find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16],
                                   uint32_t *value, unsigned n);
+void poptrie_find6_each_avx512(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                               uint32_t *value, unsigned n);
+void poptrie_find6_each_avx512_vpopcnt(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                                       uint32_t *value, unsigned n);
 
 // kernel_avx512_each.c
 void poptrie_find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be,
                                uint32_t *value, unsigned n);
 void poptrie_find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be,
                                        uint32_t *value, unsigned n);
-
-// kernel_avx512_loads6.c
-void poptrie_find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                         unsigned n);
-void poptrie_find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16],
-                              uint32_t *value, unsigned n);
 
 #endif

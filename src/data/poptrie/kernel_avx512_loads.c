@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow
-// (base/cpu.h); IPv6: kernel_avx512_loads6.c
+// (base/cpu.h); IPv6 is looked up by gathers, which win there even on these
 //
 // Unlike kernel_avx512.c, it loads each word separately and prefetches every line as soon as its
 // address is known. A prefetch retires at once; a gather of many small steps stays in the CPU's
@@ -194,6 +194,9 @@ static void loads_find4_each(const struct poptrie *const *each, const uint32_t *
     loads_each4(each, dst_be, value, n);
 }
 
-const struct kernel poptrie_kernel_avx512_loads = {"avx512-loads", loads_find4, poptrie_find6_loads,
-                                                   loads_find4_each, poptrie_find6_each_loads,
+const struct kernel poptrie_kernel_avx512_loads = {"avx512-loads",
+                                                   loads_find4,
+                                                   poptrie_find6_avx512_vpopcnt,
+                                                   loads_find4_each,
+                                                   poptrie_find6_each_avx512_vpopcnt,
                                                    NULL};
