@@ -41,17 +41,15 @@ static inline bool fifo_is_empty(const struct fifo *f)
     return f->head == f->tail;
 }
 
-static inline uint32_t block_take(struct pool *p)
+// Returns a free block, still in the list.
+static inline uint32_t block_free(struct pool *p)
 {
-    uint32_t b = p->free;
-
-    if (b == PLACE_NONE) {
-        b = p->new;
+    if (__builtin_expect(p->free == PLACE_NONE, 0)) {
+        p->free = p->new;
+        p->place[p->free].at = PLACE_NONE;
         p->new += BLOCK_PLACES;
-        return b;
     }
-    p->free = p->place[b].at;
-    return b;
+    return p->free;
 }
 
 static inline void block_give(struct pool *p, uint32_t b)
@@ -60,15 +58,29 @@ static inline void block_give(struct pool *p, uint32_t b)
     p->free = b;
 }
 
+// x or y, without a branch.
+static inline uint32_t place_either(bool is_x, uint32_t x, uint32_t y)
+{
+    uint32_t mask = 0 - (uint32_t)is_x;
+
+    __asm__("" : "+r"(mask));
+    return y ^ ((x ^ y) & mask);
+}
+
+// Whether the last block is full cannot be foreseen: no branch depends on it.
 static inline void fifo_put(struct pool *pool, struct fifo *f, struct place p)
 {
-    if (f->head == f->tail) {
-        f->head = f->tail = block_take(pool);
-    } else if (f->tail % BLOCK_PLACES == BLOCK_LINK) {
-        uint32_t b = block_take(pool);
+    const uint32_t b = block_free(pool), next = pool->place[b].at;
 
-        pool->place[f->tail].at = b;
-        f->tail = b;
+    if (f->head == f->tail) {
+        pool->free = next;
+        f->head = f->tail = b;
+    } else {
+        const bool full = f->tail % BLOCK_PLACES == BLOCK_LINK;
+
+        pool->free = place_either(full, next, b);
+        pool->place[f->tail].at = b; // the link of a full block, or where p comes
+        f->tail = place_either(full, b, f->tail);
     }
     pool->place[f->tail++] = p;
 }

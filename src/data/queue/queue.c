@@ -243,52 +243,101 @@ static void class_pay(struct class_queue *c, uint32_t len)
         c->deficit = 0;
 }
 
-static __attribute__((noinline)) enum queue_verdict
-take_managed(struct queue_manager *q, uint16_t id, unsigned k, struct place *p)
-{
-    struct class_queue *c = &q->client[id].class[k];
-    enum queue_verdict verdict = QUEUE_SEND;
+// The rates and the entitlement of one visit.
+struct visit {
+    uint64_t free_at, l, s; // of the port and the client
+    uint32_t sent;
+    bool guaranteed;
+};
 
-    if (c->flags & CLASS_MANAGED)
-        verdict = queue_aqm_take(q, c, p);
-    else
-        *p = fifo_take(&q->pool, &c->fifo);
-    if (verdict)
-        count_unusual(count_of(q, id, k), verdict);
-    if (c->flags & CLASS_LIMITED && verdict <= QUEUE_SEND_MARKED)
-        queue_class_charge(q, c->aqm, place_len(p));
-    return verdict;
+// Charges a packet. Returns false if a frame's worth of bytes, the client's entitlement or the
+// port's credit is used up.
+static inline bool visit_goes_on(const struct queue_manager *q, const struct client *v,
+                                 struct visit *x, uint32_t len)
+{
+    int64_t right; // below 0: entitlement used up
+
+    x->sent += len;
+    x->free_at += time_of_bytes(q->per_byte, len);
+    x->l += time_of_bytes(v->per_byte_m, len);
+    x->s += time_of_bytes(v->per_byte_g, len);
+    right = x->guaranteed ? (int64_t)(q->now - x->s) : (int64_t)v->deficit - x->sent - 1;
+    return x->sent < q->config.frame_max &&
+           ((int64_t)(q->now - x->free_at) | (int64_t)(q->now - x->l) | right) >= 0;
 }
 
-// Takes one packet of a client. Returns the bytes that count against rates, 0 if it was dropped.
-static inline uint32_t take_one(struct queue_manager *q, struct client *v, struct taking *t)
+static void class_taken(struct client *v, unsigned k, uint32_t packets, uint32_t bytes)
 {
-    unsigned k = class_next(q, v);
+    struct class_queue *c = &v->class[k];
+
+    c->bytes -= bytes;
+    c->packets -= packets;
+    if (!c->packets)
+        v->nonempty &= (uint8_t)~(1u << k);
+}
+
+// Takes packets of class k, which has no flags, until it is empty, a weighted one's deficit is used
+// up, or the visit is over: then returns false.
+static inline bool take_plain(struct queue_manager *q, struct client *v, unsigned k,
+                              struct taking *t, struct visit *x)
+{
+    struct class_queue *c = &v->class[k];
+    struct fifo fifo = c->fifo;
+    uint32_t packets = 0, bytes = 0;
+    bool more;
+
+    do {
+        struct place p = fifo_take(&q->pool, &fifo);
+        uint32_t len = place_len(&p);
+
+        t->packet[t->n] = p.packet;
+        t->verdict[t->n++] = QUEUE_SEND;
+        t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
+        packets++;
+        bytes += len;
+        more = visit_goes_on(q, v, x, len) && t->n < t->max;
+    } while (more && !fifo_is_empty(&fifo) && (!c->quantum || c->deficit > (int32_t)bytes));
+    c->fifo = fifo;
+    t->bytes += bytes;
+    class_taken(v, k, packets, bytes);
+    c->sent_packets += packets;
+    c->sent_bytes += bytes;
+    if (c->quantum)
+        class_pay(c, bytes);
+    return more;
+}
+
+// Takes one packet of class k. Returns false if the visit is over. A dropped packet is charged to
+// nobody.
+static __attribute__((noinline)) bool take_managed(struct queue_manager *q, struct client *v,
+                                                   unsigned k, struct taking *t, struct visit *x)
+{
     struct class_queue *c = &v->class[k];
     enum queue_verdict verdict = QUEUE_SEND;
     struct place p;
 
-    if (likely(!c->flags))
-        p = fifo_take(&q->pool, &c->fifo);
+    if (c->flags & CLASS_MANAGED)
+        verdict = queue_aqm_take(q, c, &p);
     else
-        verdict = take_managed(q, (uint16_t)(v - q->client), k, &p);
+        p = fifo_take(&q->pool, &c->fifo);
     uint32_t len = place_len(&p);
+    bool sent = verdict <= QUEUE_SEND_MARKED;
+    if (verdict)
+        count_unusual(count_of(q, (uint16_t)(v - q->client), k), verdict);
+    if (c->flags & CLASS_LIMITED && sent)
+        queue_class_charge(q, c->aqm, len);
     t->packet[t->n] = p.packet;
     t->verdict[t->n++] = (uint8_t)verdict;
     t->bytes += len;
-    c->bytes -= len;
-    if (!--c->packets)
-        v->nonempty &= (uint8_t)~(1u << k);
-    if (unlikely(verdict > QUEUE_SEND_MARKED)) {
-        class_pay(c, 0);
-        return 0;
+    class_taken(v, k, 1, len);
+    if (sent) {
+        t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
+        c->sent_packets++;
+        c->sent_bytes += len;
     }
-    t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
-    c->sent_packets++;
-    c->sent_bytes += len;
-    if (c->quantum)
-        class_pay(c, len);
-    return len;
+    if (c->quantum || !sent)
+        class_pay(c, sent ? len : 0);
+    return visit_goes_on(q, v, x, sent ? len : 0) && t->n < t->max;
 }
 
 static inline uint16_t client_after(const struct queue_manager *q, uint16_t id, bool guaranteed)
@@ -338,42 +387,38 @@ static void count_last_wait(struct queue_manager *q)
 static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
 {
     struct client *v = &q->client[id];
-    uint64_t free_at = q->free_at, l = v->l, s = v->s;
-    uint32_t sent = 0, before = client_excess(v);
+    struct visit x = {q->free_at, v->l, v->s, 0, guaranteed};
+    uint32_t before = client_excess(v);
     unsigned from = t->n;
-    int64_t right; // below 0: entitlement used up
+    bool more;
 
     t->bytes = 0;
     t->sample = SAMPLE_NONE;
     t->sample_to = sample_to(q, from);
     client_prefetch(q, id, guaranteed);
     do {
-        uint32_t len = take_one(q, v, t);
+        unsigned k = class_next(q, v);
 
-        sent += len;
-        free_at += time_of_bytes(q->per_byte, len);
-        l += time_of_bytes(v->per_byte_m, len);
-        s += time_of_bytes(v->per_byte_g, len);
-        right = guaranteed ? (int64_t)(q->now - s) : (int64_t)v->deficit - sent - 1;
-    } while (v->nonempty && t->n < t->max && sent < q->config.frame_max &&
-             ((int64_t)(q->now - free_at) | (int64_t)(q->now - l) | right) >= 0);
-    q->free_at = free_at;
-    v->l = v->per_byte_m ? l : q->now;
+        more = likely(!v->class[k].flags) ? take_plain(q, v, k, t, &x)
+                                          : take_managed(q, v, k, t, &x);
+    } while (more && v->nonempty);
+    q->free_at = x.free_at;
+    v->l = v->per_byte_m ? x.l : q->now;
     v->bytes -= t->bytes;
     v->packets -= t->n - from;
     q->packets -= t->n - from;
     q->free += (int32_t)(before - client_excess(v));
     if (guaranteed) {
-        v->s = s;
-        q->guaranteed_bytes[id] += sent;
+        v->s = x.s;
+        q->guaranteed_bytes[id] += x.sent;
     } else {
-        v->deficit -= (int32_t)sent;
+        v->deficit -= (int32_t)x.sent;
     }
     if (unlikely(t->sample != SAMPLE_NONE))
         count_wait(q, id, t->sample);
     if (!v->nonempty)
         queue_client_idle(q, id);
-    else if (guaranteed || !is_over(q, l))
+    else if (guaranteed || !is_over(q, x.l))
         queue_client_place(q, id);
 }
 
