@@ -3,7 +3,8 @@
 """Counts what a packet costs at each commit, unchanged by a busy machine, and draws it: bench/curve.tsv, docs/curve.md.
 
     bench/curve.py measure [--build BUILD]      this tree: adds its row, or replaces it (root for kamueed's rows)
-    bench/curve.py back N [--work DIRECTORY]    N earlier commits, evenly spaced since the first that can be measured; each is built
+    bench/curve.py back N [--work DIRECTORY]    N earlier commits, evenly spaced since the first that can be measured; of each, the
+                                                programs of the measures of --only are built
     bench/curve.py check                        exit code 1 if a count changed by 2 % or more within the last three rows
     bench/curve.py page                         the page and its picture
 
@@ -32,7 +33,9 @@ TABLE, PAGE, PICTURE = ROOT / "bench/curve.tsv", ROOT / "docs/curve.md", ROOT / 
 CHANGE, LATEST = 0.02, 3
 WARM_POLLS, POLLS = 100, 1000
 ROUTES = "20000"
-FLAGS = ["-Dbuildtype=release", "-Db_lto=true", "-Dbench_lto=true"]
+FLAGS = ["-Dbuildtype=release", "-Db_lto=true"]
+FLAGS_LATER = ["-Dbench_lto=true"]      # where the commit has the option
+SECONDS_MAX = 7200                      # of one command, on a busy machine
 ALLOCATIONS_C = Path(__file__).parent / "curve/allocations.c"
 LICENSE = "SPDX-License-Identifier" + ": BSD-3-Clause"        # of the files that it writes
 
@@ -45,10 +48,12 @@ class Missing(Exception):
 
 def run(*command: object, **options) -> str:
     try:
-        return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900, **options).stdout
+        return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS_MAX,
+                              **options).stdout
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)
-        raise Missing((said if isinstance(said, str) else str(error)).strip().split("\n")[-1]) from error
+        lines = (said if isinstance(said, str) else str(error)).strip().split("\n")
+        raise Missing(([line for line in lines if not line.startswith("==")] or lines)[-1]) from error  # == is of valgrind
 
 
 def callgrind(function: str, *command: object) -> tuple[int, str]:
@@ -56,7 +61,10 @@ def callgrind(function: str, *command: object) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         said = run("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={function}", *command)
-        return int(re.findall(r"(?m)^(?:totals|summary): (\d+)", out.read_text(errors="replace"))[-1]), said
+        count = int(re.findall(r"(?m)^(?:totals|summary): (\d+)", out.read_text(errors="replace"))[-1])
+    if not count:
+        raise Missing(f"there is no {function}")
+    return count, said
 
 
 def forwarding(case: str, *more: str) -> Callable[[Path], float]:
@@ -162,29 +170,32 @@ class Metric(NamedTuple):
     unit: str
     what: str
     measure: Callable
+    programs: str           # of the build
     exact: bool = True
 
 
+FORWARD = "bench/forward_bench"
 TUNNELS = "IPv4 full table, {} 4 VXLAN tunnels"
 METRICS = [
-    Metric("ipv4", "instructions", "IPv4, random destinations", forwarding("IPv4 full table")),
-    Metric("ipv4-one-flow", "instructions", "IPv4, one flow", forwarding("IPv4 one flow")),
-    Metric("ipv6", "instructions", "IPv6, random destinations", forwarding("IPv6 full table")),
-    Metric("acl", "instructions", "10,000 rules and a million blocked addresses", forwarding("IPv4 full table, acl-full", "--acl")),
-    Metric("queue", "instructions", "16 virtual routers by one shaped port", forwarding("IPv4 full table, 16 virtual routers by one port, shaped", "--queue")),
-    Metric("tunnel-in", "instructions", "into four VXLAN tunnels", forwarding(TUNNELS.format("into"), "--tunnel")),
-    Metric("tunnel-out", "instructions", "out of four VXLAN tunnels", forwarding(TUNNELS.format("out of"), "--tunnel")),
-    Metric("program", "instructions", "added by the program `dscp`", program),
-    Metric("lookup", "instructions", "an IPv4 lookup", lookup(ROUTES)),
-    Metric("table4", "bytes", "20,000 IPv4 routes", table_bytes("4")),
-    Metric("table6", "bytes", "20,000 IPv6 routes", table_bytes("6")),
-    Metric("allocations", "calls", "allocations until kamueed is ready", lambda build: started(build)[0]),
-    Metric("resident", "KB", "memory of a kamueed without ports", lambda build: started(build)[1]),
-    Metric("forward-ratio", "ratio", "speed ÷ a minimal forwarder on rte_fib", forward_ratio, False),
-    Metric("lookup-ratio", "ratio", "lookups ÷ rte_fib, random", lookup_ratio("uniform"), False),
-    Metric("prefix-ratio", "ratio", "lookups ÷ rte_fib, inside prefixes", lookup_ratio("prefix"), False),
-    Metric("acl-ratio", "ratio", "1,000 rules, scattered packets, ÷ rte_acl", acl_ratio, False),
-    Metric("queue-ratio", "ratio", "cycles of 16 clients' queues ÷ rte_sched", queue_ratio, False),
+    Metric("ipv4", "instructions", "IPv4, random destinations", forwarding("IPv4 full table"), FORWARD),
+    Metric("ipv4-one-flow", "instructions", "IPv4, one flow", forwarding("IPv4 one flow"), FORWARD),
+    Metric("ipv6", "instructions", "IPv6, random destinations", forwarding("IPv6 full table"), FORWARD),
+    Metric("acl", "instructions", "10,000 rules and a million blocked addresses", forwarding("IPv4 full table, acl-full", "--acl"), FORWARD),
+    Metric("queue", "instructions", "16 virtual routers by one shaped port", forwarding("IPv4 full table, 16 virtual routers by one port, shaped", "--queue"),
+           FORWARD),
+    Metric("tunnel-in", "instructions", "into four VXLAN tunnels", forwarding(TUNNELS.format("into"), "--tunnel"), FORWARD),
+    Metric("tunnel-out", "instructions", "out of four VXLAN tunnels", forwarding(TUNNELS.format("out of"), "--tunnel"), FORWARD),
+    Metric("program", "instructions", "added by the program `dscp`", program, "bench/program_bench compiler/kamuee-program"),
+    Metric("lookup", "instructions", "an IPv4 lookup", lookup(ROUTES), "bench/path_bench"),
+    Metric("table4", "bytes", "20,000 IPv4 routes", table_bytes("4"), "bench/fib_bench"),
+    Metric("table6", "bytes", "20,000 IPv6 routes", table_bytes("6"), "bench/fib_bench"),
+    Metric("allocations", "calls", "allocations until kamueed is ready", lambda build: started(build)[0], "kamueed"),
+    Metric("resident", "KB", "memory of a kamueed without ports", lambda build: started(build)[1], "kamueed"),
+    Metric("forward-ratio", "ratio", "speed ÷ a minimal forwarder on rte_fib", forward_ratio, FORWARD, False),
+    Metric("lookup-ratio", "ratio", "lookups ÷ rte_fib, random", lookup_ratio("uniform"), "bench/fib_bench", False),
+    Metric("prefix-ratio", "ratio", "lookups ÷ rte_fib, inside prefixes", lookup_ratio("prefix"), "bench/fib_bench", False),
+    Metric("acl-ratio", "ratio", "1,000 rules, scattered packets, ÷ rte_acl", acl_ratio, "bench/acl_bench", False),
+    Metric("queue-ratio", "ratio", "cycles of 16 clients' queues ÷ rte_sched", queue_ratio, "bench/queue_bench", False),
 ]
 COLUMNS = ["commit", "date", "subject", *(metric.name for metric in METRICS)]
 
@@ -236,13 +247,16 @@ def git(*words: str, tree: Path = ROOT) -> str:
 def measure_tree(tree: Path, build: Path, only: list[str] | None = None) -> None:
     commit, date, subject = git("log", "-1", "--format=%h%x09%cs%x09%s", "--abbrev=10", tree=tree).split("\t")
     print(f"{commit} {subject}", flush=True)
-    write_row({"commit": commit, "date": date, "subject": subject, **measured(build, only)})
+    found = measured(build, only)
+    if any(found.values()):
+        write_row({"commit": commit, "date": date, "subject": subject, **found})
 
 
 def earlier(n: int) -> list[str]:
-    """Commits, evenly spaced, since forward_bench counts polls."""
-    first = git("log", "--reverse", "--format=%H", "-S--polls", "--", "bench/forward/forward_bench.c", "bench/forward_bench.c").split()[0]
-    commits = git("rev-list", "--reverse", "--first-parent", f"{first}..HEAD").split()
+    """Commits, evenly spaced, since forward_bench has --routes."""
+    first = git("log", "--reverse", "--format=%H", '-SOPTION_TEXT("routes"', "--", "bench/forward/forward_bench.c").split()[0]
+    having = set(git("rev-list", "--ancestry-path", f"{first}..HEAD").split())
+    commits = [commit for commit in git("rev-list", "--reverse", "--first-parent", "--no-merges", f"{first}..HEAD").split() if commit in having]
     return [commits[round(k * (len(commits) - 1) / n)] for k in range(n)]
 
 
@@ -257,13 +271,21 @@ def go_back(n: int, work: Path, only: list[str] | None) -> None:
         git("worktree", "prune")
         git("worktree", "add", "-q", "--detach", str(tree), commit)
         try:
-            run("meson", "setup", tree / "build", *FLAGS, cwd=tree)
-            run("ninja", "-C", tree / "build")
+            build_programs(tree, only)
             measure_tree(tree, tree / "build", only)
         except Missing as error:
             print(f"{commit[:10]}: not built: {error}", flush=True)
         finally:
             git("worktree", "remove", "--force", str(tree))
+
+
+def build_programs(tree: Path, only: list[str] | None) -> None:
+    """The programs of those measures, as far as the commit has them."""
+    options = (tree / "meson_options.txt").read_text()
+    run("meson", "setup", tree / "build", *FLAGS, *(flag for flag in FLAGS_LATER if f"'{flag[2:].split('=')[0]}'" in options), cwd=tree)
+    programs = {program for metric in METRICS if not only or metric.name in only for program in metric.programs.split()}
+    there = {target["filename"][0] for target in json.loads(run("meson", "introspect", "--targets", tree / "build"))}
+    run("ninja", "-C", tree / "build", *sorted(program for program in programs if str(tree / "build" / program) in there))
 
 
 # --- changes ---
