@@ -3,14 +3,14 @@
 //
 // Routes differ in eight bits of the address, from bit `at` on: 511 prefixes, 256 addresses. Of
 // these prefixes a run takes a set, with two values, and visits every state that up to `most`
-// updates can reach: add, replace, delete, also of what is not there. After each update all 256
+// updates can reach: add, replace, delete, also of what is not there. In each state all 256
 // addresses are looked up, each with the smallest and largest bits behind, and compared with a
 // search of the list of routes.
 //
-// A state is what the table holds, whatever the addresses of its blocks: the writer's tree,
-// directory words and blocks, values of the floor. Two sequences that lead to the same state have
-// the same future, so the state is followed once. All states of the same number of updates are
-// visited before the others.
+// A state is the list of routes and what the table holds, whatever the addresses of its blocks: the
+// writer's tree, directory words and blocks, values of the floor. Two sequences that lead to the
+// same state have the same answers and the same future, so the state is compared and followed once.
+// All states of the same number of updates are visited before the others.
 //
 //     poptrie BITS AT PREFIXES MOST VALUE VALUE
 //
@@ -55,6 +55,7 @@ static unsigned n_prefixes;
 static uint8_t held[PREFIXES_MAX]; // the model: value of each prefix, 0 = no route
 static struct update way[UPDATES_MAX + 1];
 static unsigned n_way;
+static uint64_t held_sum; // of a hash per route of the model
 static uint64_t n_updates, n_lookups;
 
 // Lookups are those of kernel_scalar.c.
@@ -151,6 +152,18 @@ static void compare(void)
             fail("a lookup differs");
 }
 
+static uint64_t route_hash(unsigned p)
+{
+    return held[p] ? hash_mix64(p << 2 | held[p]) : 0;
+}
+
+static void hold(unsigned p, uint8_t value)
+{
+    held_sum -= route_hash(p);
+    held[p] = value;
+    held_sum += route_hash(p);
+}
+
 // Applies an update to table and model.
 static void apply(struct update u)
 {
@@ -164,7 +177,7 @@ static void apply(struct update u)
         r = poptrie_del(table, keys[u.prefix], len);
     if (r != (u.value || held[u.prefix] ? 0 : -ENOENT))
         fail("an update gives a wrong result");
-    held[u.prefix] = u.value;
+    hold(u.prefix, u.value);
     n_updates++;
 }
 
@@ -178,6 +191,7 @@ static void mix(struct digest *d, uint64_t v)
 
 static void mix_word(struct digest *d, uint32_t w);
 
+// A child that does not begin a run equals the one before it.
 static void mix_block(struct digest *d, uint32_t w)
 {
     const uint8_t *block = block_at(table->arena, w);
@@ -188,17 +202,20 @@ static void mix_block(struct digest *d, uint32_t w)
         mix_word(d, s->in);
         return;
     }
-    if (word_code(w) == CODE_WIDE) {
-        for (unsigned c = 0; c < 256; c++)
-            mix(d, wide_leaf(table->arena, w, c));
-        return;
-    }
-    for (unsigned c = 0; c < 64; c++) {
-        const uint32_t *slot = word_code(w) < CODE_MIXED ? NULL : block_slot(table->arena, w, c);
-        if (slot)
-            mix_word(d, *slot);
-        else
-            mix(d, block_leaf(table->arena, w, c));
+    const unsigned bits = word_code(w) == CODE_WIDE ? 32 : 64; // of a run vector
+    for (unsigned c = 0; c < (bits == 32 ? 256 : 64); c += bits) {
+        uint64_t runs;
+        memcpy(&runs, block + c / bits * 8, sizeof runs);
+        mix(d, runs);
+        for (runs &= UINT64_MAX >> (64 - bits); runs; runs &= runs - 1) {
+            const unsigned k = c + (unsigned)__builtin_ctzll(runs);
+            const uint32_t *slot =
+                word_code(w) < CODE_MIXED || bits == 32 ? NULL : block_slot(table->arena, w, k);
+            if (slot)
+                mix_word(d, *slot);
+            else
+                mix(d, bits == 32 ? wide_leaf(table->arena, w, k) : block_leaf(table->arena, w, k));
+        }
     }
 }
 
@@ -224,24 +241,30 @@ static void mix_tree(struct digest *d, struct kid k)
         mix_tree(d, node_kids(n)[i]);
 }
 
-// The first and last slot under each of the 256 addresses.
-static struct digest state_of_table(void)
-{
-    struct digest d = {1, 2};
-    uint32_t last = UINT32_MAX;
+static uint32_t slot[512]; // the first and last one under each of the 256 addresses
+static unsigned n_slots;
 
+static void slots_make(void)
+{
     for (unsigned i = 0; i < 512; i++) {
         uint64_t key[2];
-        const unsigned k = i / 2 | (i & 1) << 8;
-        key_load(table, dst6[k], key_bits, key);
-        if (!key_has_slot(table, key) || key_slot(table, key) == last)
-            continue;
-        last = key_slot(table, key);
-        mix_word(&d, table->dir[last]);
+        key_load(table, dst6[i / 2 | (i & 1) << 8], key_bits, key);
+        if (key_has_slot(table, key) && (!n_slots || slot[n_slots - 1] != key_slot(table, key)))
+            slot[n_slots++] = key_slot(table, key);
     }
+}
+
+static struct digest state_now(void)
+{
+    struct digest d = {1, held_sum};
+    uint64_t floor[sizeof table->floor / 8];
+
+    for (unsigned i = 0; i < n_slots; i++)
+        mix_word(&d, table->dir[slot[i]]);
     mix_word(&d, table->outside);
-    for (unsigned i = 0; i < FLOOR_ENTRIES; i++)
-        mix(&d, table->floor[i]);
+    memcpy(floor, table->floor, sizeof floor);
+    for (unsigned i = 0; i < sizeof floor / 8; i++)
+        mix(&d, floor[i]);
     mix(&d, table->default_value), mix(&d, table->routes);
     mix_tree(&d, table->root);
     return d;
@@ -301,7 +324,7 @@ static void empty(void)
             const unsigned p = way[n_way - 1].prefix;
             if (poptrie_del(table, keys[p], at + prefix[p].len))
                 fail("a route cannot be deleted");
-            held[p] = 0;
+            hold(p, 0);
         }
     collect();
 }
@@ -317,21 +340,23 @@ static void reach(const struct state *s)
 static void follow(const struct state *s, unsigned most)
 {
     reach(s);
-    const struct digest here = state_of_table();
+    const struct digest here = state_now();
     for (unsigned p = 0; p < n_prefixes; p++)
         for (uint8_t v = 0; v < 3; v++) {
             const uint8_t was = held[p];
             apply((struct update){(uint16_t)p, v});
-            compare();
-            if (n_way < most && is_new(state_of_table())) {
-                struct state *to = vec_push(&next);
-                to->n = (uint8_t)n_way;
-                memcpy(to->way, way, sizeof to->way);
+            if (is_new(state_now())) {
+                compare();
+                if (n_way < most) {
+                    struct state *to = vec_push(&next);
+                    to->n = (uint8_t)n_way;
+                    memcpy(to->way, way, sizeof to->way);
+                }
             }
             if (was != v)
                 apply((struct update){(uint16_t)p, was});
             n_way = s->n;
-            const struct digest back = state_of_table();
+            const struct digest back = state_now();
             if (back.a != here.a || back.b != here.b)
                 reach(s);
         }
@@ -388,7 +413,8 @@ int main(int argc, char **argv)
     if (!table)
         return 2;
     addresses_make();
-    is_new(state_of_table());
+    slots_make();
+    is_new(state_now());
     *vec_push(&next) = (struct state){0};
     for (unsigned done = 0; done < most; done++) {
         __typeof__(now) full = next;

@@ -106,7 +106,7 @@ PROOFS = [
               f"{FORWARDER}/lanes.c", (AVX2, "-mavx2", "-mpopcnt"), (AVX512, *AVX512_FLAGS), (AVX512, *AVX512_FLAGS, "-DLANES_LOADS")]),
     Proof("poptrie", "after each update, all 256 addresses get the value of their longest prefix", "six updates of the 15 prefixes of three of eight bits, two "
           "updates of all 511; add, replace, delete; two values; at places where directory, blocks and floor meet", "a table with equal words, blocks and tree "
-          "behaves equally, wherever its blocks are; there is memory", [
+          "answers and behaves equally, wherever its blocks are; there is memory", [
               (f"{POPTRIE}/block.c", "if (kid_old != kid_new || (kid->node & KID_DIRTY) != 0)", "if ((kid->node & KID_DIRTY) != 0)"),
               (f"{POPTRIE}/tree.h", "for (; idx > 1; idx >>= 1)", "for (; idx > 3; idx >>= 1)"),
           ], program=["-O2", "-mpopcnt", "-mprfchw"], sources=[f"{POPTRIE}/{name}.c" for name in (
