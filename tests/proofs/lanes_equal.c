@@ -2,7 +2,7 @@
 // lanes_equal.c - all sets of lanes (forwarder/lanes.h) pass the same packets, with equal results
 //
 // Each set gets bursts of eight frames, or of one to seven, and appends them to an equal burst.
-// For each kind of frame (five kinds of tags, IPv4 and IPv6):
+// For each kind of frame (five kinds of tags, IPv4 and IPv6; labels; IPv4 and IPv6 below a label):
 //
 //   words     each 16-bit word of the frame, from its first byte to 40 bytes of IP, and the tag
 //             beside it, has all of its values, the others being those of a plain packet
@@ -36,7 +36,9 @@ static const struct lanes *set[SETS];
 static unsigned n_sets;
 static enum tag tag;
 static uint8_t family;
-static unsigned l2;
+static bool below;       // the label has been read: the IP packet below it is next
+static uint64_t skipped; // packets of a burst that append_below() is to leave out
+static unsigned l2;      // bytes before the IP header
 static uint8_t *page[8]; // ends of readable memory
 
 static struct arrivals arrivals;
@@ -85,8 +87,13 @@ static void plain_make(void)
         store16(at, ETHER_TYPE_QINQ), store16(at + 2, rte_cpu_to_be_16(20)), at += 4;
     if (tag == TAGGED || tag == DOUBLE || tag == DOUBLE_STRIPPED)
         store16(at, ETHER_TYPE_VLAN), store16(at + 2, rte_cpu_to_be_16(10)), at += 4;
+    if (below)
+        store16(at, ETHER_TYPE_MPLS), at += LABEL_HDR;
     plain.tci = tag == DOUBLE_STRIPPED ? 20 : 10;
-    store16(at, family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6);
+    if (!below)
+        store16(at, family == IP4   ? ETHER_TYPE_IP4
+                    : family == IP6 ? ETHER_TYPE_IP6
+                                    : ETHER_TYPE_MPLS);
     if (family == IP4) {
         memcpy(ip, (uint8_t[20]){0x45, 0, 0,  60, 0x12, 0x34, 0,  0, 64, 17,
                                  0,    0, 10, 1,  2,    3,    11, 4, 5,  6},
@@ -133,14 +140,36 @@ static void compare(unsigned k, const struct burst *x, const struct burst *y)
     SAME(pkt);
     SAME(ip);
     SAME(iface);
-    SAME(vr);
+    if (!below)
+        SAME(vr);
     SAME(len);
     SAME(size);
     SAME(hop);
     if (family == IP4)
         SAME(dst4);
-    else
+    else if (family == IP6)
         SAME(dst6);
+}
+
+// Appends the arrivals to *b. Returns the mask of the packets that pass, or do not.
+static uint64_t append(const struct lanes *s, struct burst *b)
+{
+    static struct burst from;
+
+    if (family == LABELS)
+        return s->append_labels(&arrivals, &port, b);
+    if (!below)
+        return (family == IP4 ? s->append_plain4 : s->append_plain6)(&arrivals, &port, tag, b);
+    from.n = arrivals.n;
+    for (unsigned i = 0; i < from.n; i++) {
+        from.pkt[i] = arrivals.pkt[i];
+        from.ip[i] = arrivals.frame[i] + ETHER_HDR;
+        from.iface[i] = (uint16_t)(1 + i % 3);
+        from.size[i] = (uint16_t)mbuf[i].pkt_len;
+        from.len[i] = (uint16_t)(mbuf[i].pkt_len - ETHER_HDR);
+    }
+    const uint64_t of = UINT64_MAX >> (64 - from.n) & ~skipped;
+    return (family == IP4 ? s->append_below4 : s->append_below6)(&from, of, b);
 }
 
 static void send(void)
@@ -155,8 +184,7 @@ static void send(void)
         b->family = family;
         b->n = before;
         b->vr[0] = 1;
-        odd[k] = (family == IP4 ? set[k]->append_plain4 : set[k]->append_plain6)(&arrivals, &port,
-                                                                                 tag, b);
+        odd[k] = append(set[k], b);
         if (odd[k] != odd[0])
             differ(set[k], "the packets that pass");
         if (k)
@@ -220,7 +248,8 @@ static void lengths(void)
 
     for (unsigned ip = 0; ip <= 205; ip++) // as the header says
         for (unsigned n = 0; n <= 205; n++)
-            for (unsigned first = 0; first <= n; first += first > l2 + 64 && first < 124 ? 7 : 1) {
+            for (unsigned first = below ? n : 0; first <= n;
+                 first += first > l2 + 64 && first < 124 ? 7 : 1) {
                 struct frame f = plain;
                 store16(f.b + l2 + (family == IP4 ? 2 : 4),
                         rte_cpu_to_be_16((uint16_t)(ip > 200 ? more[ip - 201] : ip)));
@@ -328,18 +357,20 @@ static void sums(void)
     send();
 }
 
-// Bursts of one to seven frames, each odd one at each place.
+// Bursts of one to seven frames, each odd one at each place, and each left out.
 static void tails(void)
 {
     for (unsigned n = 1; n < 8; n++)
-        for (unsigned odd = 0; odd < 1u << n; odd++) {
-            for (unsigned i = 0; i < n; i++) {
-                struct frame f = plain;
-                f.b[l2] ^= (uint8_t)(odd >> i & 1 ? 0x10 : 0);
-                add(&f);
+        for (unsigned odd = 0; odd < 1u << n; odd++)
+            for (skipped = 0; skipped < (below ? 1u << n : 1); skipped++) {
+                for (unsigned i = 0; i < n; i++) {
+                    struct frame f = plain;
+                    f.b[family == LABELS ? l2 - 1 : l2] ^= (uint8_t)(odd >> i & 1 ? 0x10 : 0);
+                    add(&f);
+                }
+                send();
             }
-            send();
-        }
+    skipped = 0;
 }
 
 static void tables(void)
@@ -373,12 +404,13 @@ int main(void)
         page[i] = two + bytes;
     }
     tables();
-    for (unsigned kind = 0; kind < 2 * TAG_N; kind++) {
-        tag = kind % TAG_N;
-        family = kind < TAG_N ? IP4 : IP6;
-        l2 = lanes_l2(tag);
+    for (unsigned kind = 0; kind < 2 * TAG_N + 3; kind++) {
+        below = kind > 2 * TAG_N;
+        tag = kind < 2 * TAG_N ? kind % TAG_N : UNTAGGED;
+        family = kind == 2 * TAG_N ? LABELS : kind < TAG_N || kind == 2 * TAG_N + 1 ? IP4 : IP6;
+        l2 = lanes_l2(tag) + (below ? LABEL_HDR : 0);
         plain_make();
-        for (uint16_t untagged = 1; untagged < (tag == UNTAGGED ? 4 : 2); untagged++) {
+        for (uint16_t untagged = 1; untagged < (tag == UNTAGGED && !below ? 4 : 2); untagged++) {
             port.untagged = tag == UNTAGGED ? untagged : port.untagged;
             words();
             edges();
@@ -389,7 +421,7 @@ int main(void)
         lengths();
         if (family == IP4) {
             carries();
-            if (tag == UNTAGGED)
+            if (tag == UNTAGGED && !below)
                 sums();
         }
     }

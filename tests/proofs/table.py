@@ -95,13 +95,15 @@ PROOFS = [
         (REFLECT, "if (len < 32 ||", "if (len < 31 ||"),
     ], "--unwind", "90"),
     Proof("lanes", "the input checks of the AVX2 and AVX-512 sets pass the same packets as lanes.c, with equal results, and read no byte more than 40 "
-    "after the "
-          "start of the IP header", "each 16-bit word of the headers with all values, all lengths up to 200, all combinations of the values at which a check "
-          "changes its mind, 85 million checksums; untagged to double-tagged, IPv4 and IPv6, bursts of 1 to 8", "headers that differ in two words at once from "
-          "these behave like them; the CPU has AVX-512, else the sets that it has are compared", [
+          "after the start of the IP header", "each 16-bit word of the headers with all values, all lengths up to 200, all combinations of the values at "
+          "which a check changes its mind, 85 million checksums; untagged to double-tagged, labels, below a label; IPv4 and IPv6, bursts of 1 to 8",
+          "headers that differ in two words at once from these behave like them; the CPU has AVX-512, else the sets that it has are compared", [
               (AVX2, "_mm256_set1_epi16(223)", "_mm256_set1_epi16(224)"),
               (AVX2, "GREATER(ALL(IP4_HDR), p->len)", "GREATER(ALL(IP4_HDR - 1), p->len)"),
               (AVX512, "ALL(1)), ALL(223))", "ALL(1)), ALL(224))"),
+              (AVX2, "GREATER(ALL(l2 + LABEL_HDR), first)", "GREATER(ALL(l2), first)"),
+              (AVX2, "GREATER(needed, load", "GREATER(p->len, load"),
+              (AVX512, "k, _mm512_add_epi64(p->len, ALL(LABEL_HDR)),", "k, p->len,"),
           ], harness="tests/proofs/lanes_equal.c", program=["-O2", "-DLANES_X86", "DPDK"], sources=[
               f"{FORWARDER}/lanes.c", (AVX2, "-mavx2", "-mpopcnt"), (AVX512, *AVX512_FLAGS), (AVX512, *AVX512_FLAGS, "-DLANES_LOADS")]),
     Proof("poptrie", "after each update, all 256 addresses get the value of their longest prefix", "six updates of the 15 prefixes of three of eight bits, two "
