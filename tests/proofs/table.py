@@ -90,6 +90,11 @@ PROOFS = [
         (f"{FORWARDER}/icmp_error.c", "readable <= hlen ||", "readable < hlen ||"),
         ("src/base/ip6_chain.h", "8u * (header[1] + 1u)", "8u * header[1]"),
     ], "--unwind", "40"),
+    parser("label", "label stacks, the flow of packets with labels, the IP header below", 128, "ether_in has found a label", [
+        (f"{FORWARDER}/label_in.c", "s->n <= LABEL_DEPTH && s->n * LABEL_HDR <= readable", "s->n <= LABEL_DEPTH"),
+        (f"{FORWARDER}/label_in.c", "k < LABEL_HASHED && readable >= LABEL_HDR", "k < LABEL_HASHED"),
+        (f"{FORWARDER}/label_in.c", "whole > len || hlen > readable", "whole > len"),
+    ], "--unwind", "18"),
     parser("neighbor", "ARP and neighbor discovery, in the only reader of their contents: the simulated neighbor of a TAP", 160, "nothing", [
         (REFLECT, "n < ETHER_HDR + hlen + 4", "n < ETHER_HDR + hlen + 3"),
         (REFLECT, "if (len < 32 ||", "if (len < 31 ||"),
