@@ -254,6 +254,8 @@ def said(written: str, family=4, *actions, nexthop="") -> list[str]:
     ("fragment [ is-fragment first-fragment ]", ["deny ipv4 from 0.0.0.0/0 to 0.0.0.0/0 any-fragment"]),
     ("fragment is-fragment protocol =udp", ["deny 17 from 0.0.0.0/0 to 0.0.0.0/0 fragments"]),
     ("fragment !is-fragment protocol =udp destination-port =53", ["deny 17 from 0.0.0.0/0 to 0.0.0.0/0 port 53"]),
+    ("port >=0 fragment [ is-fragment first-fragment ]",
+     ["deny 6 from 0.0.0.0/0 to 0.0.0.0/0 first-fragment", "deny 17 from 0.0.0.0/0 to 0.0.0.0/0 first-fragment"]),
     ("dscp [ >=46&<48 ]", ["deny ipv4 from 0.0.0.0/0 to 0.0.0.0/0 dscp 46", "deny ipv4 from 0.0.0.0/0 to 0.0.0.0/0 dscp 47"]),
     ("packet-length >=0", ["deny ipv4 from 0.0.0.0/0 to 0.0.0.0/0"]),
 ])
@@ -271,6 +273,7 @@ def test_lines_of_ipv6():
     ("fragment dont-fragment", 4, "do not fragment"), ("fragment last-fragment", 4, "last one"), ("tcp-flags ns", 4, "eight flags"),
     ("protocol >255", 4, "no packet matches"), ("protocol =udp tcp-flags syn", 4, "no packet matches"), ("icmp-code =1 dscp >2", 4, "more than"),
     ("protocol =nonsense", 4, "unknown value"), ("port true", 4, "unknown"), ("frobnicate =1", 4, "unknown component"),
+    ("port [ =80", 4, "unknown operator"), ("protocol", 4, "expected a component"), ("port =80 =81", 4, "expected a component"),
     ("destination-ipv4 192.0.2.0/33", 4, "invalid prefix"), ("destination-ipv4 2001:db8::/32", 4, "invalid prefix"), ("dscp =64", 4, "out of range")])
 def test_what_a_list_cannot_do_is_refused_with_the_reason(written, family, why):
     with pytest.raises(Invalid, match=why):
@@ -359,9 +362,10 @@ def test_no_packet_of_a_session_is_matched_by_an_accepted_rule():
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 def check_numbers(rules: Rules) -> None:
-    numbers = [number for key, found in rules.sorted for number, _ in rules.numbered(rules.entries[found])]
+    numbers = [number for key, entry in rules.sorted for number, _ in rules.numbered(entry)]
     assert numbers == sorted(set(numbers)) and (not numbers or 0 <= numbers[0] and numbers[-1] < rules.size)
-    assert [key for key, _ in rules.sorted] == sorted(order(found) for found in rules.entries) and rules.count == len(numbers)
+    in_order = sorted((order(found), entry) for found, entry in rules.entries.items())
+    assert [(key, id(entry)) for key, entry in rules.sorted] == [(key, id(entry)) for key, entry in in_order] and rules.count == len(numbers)
 
 
 @pytest.mark.parametrize("size", [3000, 1_000_000])
@@ -471,6 +475,16 @@ def test_limits_paths_and_our_sessions(process):
     process.flush()
     assert len(process.client.rules) == 5
     assert process.refused == {("192.0.2.2", "limit"): 2, ("192.0.2.1", "not-valid"): 1, ("192.0.2.1", "own-session"): 1, ("192.0.2.9", "unknown-peer"): 1}
+
+
+def test_another_address_of_ours_is_protected_at_once(process):
+    process.take(Announce("192.0.2.2", to("192.0.2.250"), DROP))
+    process.flush()
+    assert len(process.client.rules) == 1
+    process.take(Session("192.0.2.2", False))
+    process.take(Session("192.0.2.2", True, "192.0.2.250", 65001, 65002))
+    process.flush()
+    assert process.client.rules == {} and process.refused == {("192.0.2.2", "own-session"): 1}
 
 
 def test_routes_that_a_new_session_does_not_bring_again_go(process):

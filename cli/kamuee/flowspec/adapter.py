@@ -6,19 +6,21 @@ speaker or the host's Python dies, they stay for that time and then go, with the
 """
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from kamuee import __version__
 from kamuee.client import Client
 from kamuee.errors import EXIT_ERROR, EXIT_OK, KamueeError
 from kamuee.flowspec import guard, state
 from kamuee.flowspec.event import Announce, Attributes, Complete, Event, Session, Unreadable, Withdraw
-from kamuee.flowspec.flow import Flow, Invalid
+from kamuee.flowspec.flow import MEMORY, Flow, Invalid
 from kamuee.flowspec.install import Installer
 from kamuee.flowspec.lines import action, lines
 from kamuee.flowspec.rules import Full, Rules
@@ -32,6 +34,7 @@ GATHER_S = 0.2          # while events come, changes wait so long, or twice as l
 RENEW_S = 5
 WARN_PERCENT = 80
 LOGGED_EACH_S = 20
+GARBAGE_AFTER = 100_000     # objects more: routes are many and have no cycles, so looking for these is in vain
 
 
 class Log:
@@ -74,6 +77,9 @@ class Adapter:
         self.dirty: dict[str, set[Flow]] = {vr: set() for vr in setup.targets}
         self.dirty_since: float | None = None
         self.policed: dict[Flow, int] = {}
+        self.policers = 0               # the sum of these
+        self.action = lru_cache(MEMORY)(lambda attributes, family: action(attributes, family, setup))
+        self.sessions: list[Protected] | None = None    # those of ours; None: to be written down again
         self.validator = Validator(client)
         self.refused: Counter[tuple[str, str]] = Counter()      # since the start, by peer and reason
         self.source: Source | None = None
@@ -108,7 +114,9 @@ class Adapter:
         if peer.session and peer.session.up == told.up and not told.again:
             return
         peer.session = told
-        peer.local = told.local or peer.local
+        if told.local and told.local != peer.local:
+            peer.local = told.local
+            self.judge_all()
         peer.round += told.up
         seconds = self.setup.restart_s if told.up else self.setup.hold_s
         peer.deadline = time.monotonic() + seconds
@@ -135,7 +143,7 @@ class Adapter:
         """What can be decided without kamueed."""
         route.why = route.reason = ""
         try:
-            does = action(route.attributes, flow.family, self.setup)
+            does = self.action(route.attributes, flow.family)
             if extra := does.kinds - set(peer.of.actions):
                 self.reject(peer, flow, route, "action", f"the peer may not {', '.join(sorted(extra))}")
                 return
@@ -150,11 +158,21 @@ class Adapter:
         else:
             route.unchecked = peer.of.validate
 
-    def protected(self) -> Iterable[Protected]:
-        yield from self.setup.protected
-        for address, peer in self.peers.items():
-            why = f"the BGP session with {address}" + ("" if peer.local else ", whose address of ours is not known: add 'local' to its line")
-            yield Protected(TCP, peer.local or None, BGP, address, why)
+    def judge_all(self) -> None:
+        """Again, because an address of ours is another one."""
+        self.sessions = None
+        for peer in self.peers.values():
+            for flow, route in peer.routes.items():
+                self.judge(peer, flow, route)
+                self.touch(peer, flow)
+
+    def protected(self) -> list[Protected]:
+        if self.sessions is None:
+            self.sessions = list(self.setup.protected)
+            for address, peer in self.peers.items():
+                why = f"the BGP session with {address}" + ("" if peer.local else ", whose address of ours is not known: add 'local' to its line")
+                self.sessions.append(Protected(TCP, peer.local or None, BGP, address, why))
+        return self.sessions
 
     def reject(self, peer: PeerState, flow: Flow, route: Route, why: str, reason: str) -> None:
         route.why, route.reason, route.unchecked = why, reason, False
@@ -209,15 +227,16 @@ class Adapter:
     def wanted(self, vr: str, flow: Flow) -> list[str] | None:
         while found := self.winner(vr, flow):
             peer, route = found
-            policed = any(" police " in line for line in route.lines or ())
-            self.policed.pop(flow, None)
-            if policed and sum(self.policed.values()) >= self.setup.policers:
+            policed = " police " in (route.lines or [""])[0]
+            self.policers -= self.policed.pop(flow, 0)
+            if policed and self.policers >= self.setup.policers:
                 self.reject(peer, flow, route, "policers", f"more than {self.setup.policers} routes with a rate: see 'policers'")
                 continue
             if policed:
                 self.policed[flow] = len(self.setup.targets[vr])
+                self.policers += self.policed[flow]
             return route.lines
-        self.policed.pop(flow, None)
+        self.policers -= self.policed.pop(flow, 0)
         return None
 
     def flush(self) -> None:
@@ -352,6 +371,7 @@ class Adapter:
         for known in next(told, {}).get("peers", ()):
             if peer := self.peers.get(known["peer"]):
                 peer.local = peer.local or known["local"]
+        self.sessions = None
         for row in told:
             peer = self.peers.get(row["peer"])
             if not peer or peer.of.vr != row["vr"]:
@@ -375,6 +395,7 @@ class Adapter:
     # --- the loop ---
 
     def run(self) -> int:
+        gc.set_threshold(GARBAGE_AFTER)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.on_signal)
         try:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kamuee.flowspec.event import Announce, Attributes, Complete, Event, Session, Unreadable, Withdraw, action
 from kamuee.flowspec.flow import (AND, BITS, DESTINATION, DSCP, EQUAL, FRAGMENT, FROM_PORT, GREATER, ICMP_CODE, ICMP_TYPE, LABEL,
-                                  LENGTH, LESS, MATCH, NOT, PORT, PROTOCOL, SOURCE, TCP_FLAGS, TO_PORT, Flow, Invalid, Ops, flow, prefix)
+                                  LENGTH, LESS, MATCH, MEMORY, NOT, PORT, PROTOCOL, SOURCE, TCP_FLAGS, TO_PORT, Flow, Invalid, Ops, Prefix,
+                                  in_order, part, prefix)
 
 COMPONENTS = {"destination-ipv4": DESTINATION, "destination-ipv6": DESTINATION, "source-ipv4": SOURCE, "source-ipv6": SOURCE,
               "protocol": PROTOCOL, "next-header": PROTOCOL, "port": PORT, "destination-port": TO_PORT, "source-port": FROM_PORT,
@@ -28,8 +30,10 @@ WORDS = {PROTOCOL: PROTOCOLS, ICMP_TYPE: ICMP_TYPES,
          TCP_FLAGS: {name: 1 << i for i, name in enumerate(BITS[TCP_FLAGS])} | {"push": 8, "ns": 0x100},
          FRAGMENT: {name: 1 << i for i, name in enumerate(BITS[FRAGMENT])} | {"not-a-fragment": 0}}
 SIGNS = {"=": EQUAL, ">": GREATER, ">=": GREATER | EQUAL, "<": LESS, "<=": LESS | EQUAL, "!=": LESS | GREATER}
+FAMILIES = ((4, "ipv4 flow"), (6, "ipv6 flow"))
 BIT_SIGNS = {"": 0, "=": MATCH, "!": NOT, "!=": NOT | MATCH}
 NAMELESS = re.compile(r"unknown [a-z ]+ type (\d+)")
+COMPONENT = re.compile(r" +(\S+) +(?:\[ ([^]]*)\]|(\S+))")
 VALUE = re.compile(r"([<>!=]*)([A-Za-z0-9+-]*)")
 
 
@@ -52,14 +56,21 @@ def events(line: str) -> Iterator[Event]:
         yield Complete(peer, 4 if message["eor"].get("afi") == "ipv4" else 6)
     update = message.get("update", {})
     given = update.get("attribute", {})
-    actions = tuple(found for one in given.get("extended-community", ()) if (found := action(one["value"])))
-    for family in (4, 6):
-        for nexthop, routes in update.get("announce", {}).get(f"ipv{family} flow", {}).items():
-            has = Attributes(actions, "" if nexthop == "no-nexthop" else nexthop, tuple(numbers(given.get("as-path", ()))))
-            yield from (Announce(peer, found, has) if isinstance(found, Flow) else found for found in read_all(peer, family, routes))
-        for found in read_all(peer, family, update.get("withdraw", {}).get(f"ipv{family} flow", ())):
+    announced, withdrawn = update.get("announce", {}), update.get("withdraw", {})
+    for family, name in FAMILIES:
+        for nexthop, routes in announced.get(name, {}).items():
+            has = attributes(tuple([one["value"] for one in given.get("extended-community", ())]), nexthop, tuple(numbers(given.get("as-path", ()))))
+            for found in read_all(peer, family, routes):
+                yield Announce(peer, found, has) if isinstance(found, Flow) else found
+        for found in read_all(peer, family, withdrawn.get(name, ())):
             if isinstance(found, Flow):
                 yield Withdraw(peer, found)
+
+
+@lru_cache(MEMORY)
+def attributes(communities: tuple[int, ...], nexthop: str, path: tuple[int, ...]) -> Attributes:
+    actions = tuple(found for one in communities if (found := action(one)))
+    return Attributes(actions, "" if nexthop == "no-nexthop" else nexthop, path)
 
 
 def numbers(path: object) -> Iterator[int]:
@@ -79,17 +90,25 @@ def read_all(peer: str, family: int, routes: list[dict]) -> Iterator[Flow | Unre
 
 def read(family: int, written: str) -> Flow:
     """flow destination-ipv4 192.0.2.0/24 port [ =80 >=8000&<=9000 ]"""
-    words = NAMELESS.sub(r"\1", written).split()
-    parts, at = [], 1
-    while at < len(words):
-        name, at = words[at], at + 1
-        if name not in COMPONENTS:
-            raise Invalid(f"unknown component '{name}'")
-        kind = COMPONENTS[name]
-        end = words.index("]", at) if words[at] == "[" else at + 1
-        values, at = words[at + (words[at] == "["):end], end + (words[at] == "[")
-        parts.append((kind, prefix(family, values[0]) if kind in (DESTINATION, SOURCE) else operators(kind, values)))
-    return flow(family, parts)
+    if "unknown" in written:
+        written = NAMELESS.sub(r"\1", written)
+    parts, at = [], len("flow")
+    for found in COMPONENT.finditer(written, at):
+        if found.start() != at:
+            break
+        at = found.end()
+        parts.append(read_part(family, found[1], found[2] if found[3] is None else found[3]))
+    if written[at:].strip():
+        raise Invalid(f"expected a component at '{written[at:].strip()}'")
+    return in_order(family, parts)
+
+
+@lru_cache(MEMORY)
+def read_part(family: int, name: str, written: str) -> tuple[int, Prefix | Ops]:
+    if name not in COMPONENTS:
+        raise Invalid(f"unknown component '{name}'")
+    kind = COMPONENTS[name]
+    return part(family, kind, prefix(family, written) if kind in (DESTINATION, SOURCE) else operators(kind, written.split()))
 
 
 def operators(kind: int, values: list[str]) -> Ops:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
+from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 (DESTINATION, SOURCE, PROTOCOL, PORT, TO_PORT, FROM_PORT, ICMP_TYPE, ICMP_CODE, TCP_FLAGS, LENGTH, DSCP, FRAGMENT,
@@ -21,6 +23,7 @@ BITS = {TCP_FLAGS: ("fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"),
         FRAGMENT: ("dont-fragment", "is-fragment", "first-fragment", "last-fragment")}
 
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+MEMORY = 1024       # results that a function remembers: values repeat from flow to flow
 AND, LESS, GREATER, EQUAL = 0x40, 4, 2, 1
 NOT, MATCH = 2, 1
 SIGNS = {0: "false", EQUAL: "=", GREATER: ">", GREATER | EQUAL: ">=", LESS: "<", LESS | EQUAL: "<=",
@@ -46,7 +49,10 @@ class Flow(NamedTuple):
     parts: tuple[tuple[int, Prefix | Ops], ...]     # (component, its value), in ascending order
 
     def get(self, component: int) -> Prefix | Ops | None:
-        return next((value for kind, value in self.parts if kind == component), None)
+        for kind, value in self.parts:
+            if kind == component:
+                return value
+        return None
 
     def __str__(self) -> str:
         return " ".join(f"{NAMES[kind]} {text(self.family, kind, value)}" for kind, value in self.parts) or "everything"
@@ -54,16 +60,26 @@ class Flow(NamedTuple):
 
 def flow(family: int, parts: Iterable[tuple[int, Prefix | Ops]]) -> Flow:
     """Checks the components: each once, with values in their range."""
-    found = tuple(sorted(parts, key=lambda part: part[0]))
-    kinds = [kind for kind, _ in found]
-    if len(set(kinds)) != len(kinds):
+    return in_order(family, [part(family, kind, value) for kind, value in parts])
+
+
+def part(family: int, kind: int, value: Prefix | Ops) -> tuple[int, Prefix | Ops]:
+    if kind not in NAMES or (kind == LABEL and family == 4):
+        raise Invalid(f"unknown component {kind}")
+    if not isinstance(value, Prefix):
+        top = TOP.get(kind, 0xffff)
+        for _, number in value:
+            if not 0 <= number <= top:
+                raise Invalid(f"a value of {NAMES[kind]} is out of range")
+    return kind, value
+
+
+def in_order(family: int, parts: list[tuple[int, Prefix | Ops]]) -> Flow:
+    """Of checked parts."""
+    parts.sort(key=itemgetter(0))
+    if len({kind for kind, _ in parts}) != len(parts):
         raise Invalid("a component appears twice")
-    for kind, value in found:
-        if kind not in NAMES or (kind == LABEL and family == 4):
-            raise Invalid(f"unknown component {kind}")
-        if not isinstance(value, Prefix) and any(not 0 <= number <= TOP.get(kind, 0xffff) for _, number in value):
-            raise Invalid(f"a value of {NAMES[kind]} is out of range")
-    return Flow(family, found)
+    return Flow(family, tuple(parts))
 
 
 def prefix(family: int, written: str, offset: int = 0) -> Prefix:
@@ -103,16 +119,18 @@ def octets(ops: Ops) -> bytes:
     return bytes(found)
 
 
-def order(of: Flow) -> tuple:
+def order(of: Flow) -> str:
     """Sorts flows by their precedence (RFC 8955 5.1, RFC 8956 4): the first flow that matches decides."""
-    key: list[tuple] = []
-    for kind, value in of.parts:
-        if isinstance(value, Prefix):
-            bits = format(value.value, f"0{width(of.family)}b")[value.offset:value.length]
-            key.append((kind, value.offset, bits + AFTER_ALL))
-        else:
-            key.append((kind, 0, octets(value).decode("latin-1") + AFTER_ALL))
-    return of.family, *key, (max(NAMES) + 1,)       # a flow with a further component is first
+    key = "".join([part_order(of.family, kind, value) for kind, value in of.parts])
+    return chr(of.family) + key + AFTER_ALL         # a flow with a further component is first
+
+
+@lru_cache(MEMORY)
+def part_order(family: int, kind: int, value: Prefix | Ops) -> str:
+    if isinstance(value, Prefix):
+        bits = format(value.value, f"0{width(family)}b")[value.offset:value.length]
+        return chr(kind) + chr(value.offset) + bits + AFTER_ALL
+    return chr(kind) + "\0" + octets(value).decode("latin-1") + AFTER_ALL
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -154,11 +172,16 @@ def groups(ops: Ops) -> list[list[tuple[int, int]]]:
     return found
 
 
-def ranges(of: Flow, component: int) -> Ranges:
+def ranges(of: Flow | dict[int, Ops], component: int) -> Ranges:
     """The values that the component accepts; all, if the flow does not have it."""
-    top, ops = TOP[component], of.get(component)
-    if ops is None:
-        return [(0, top)]
+    ops = of.get(component)
+    return [(0, TOP[component])] if ops is None else accepted_ranges(ops, TOP[component])
+
+
+@lru_cache(MEMORY)
+def accepted_ranges(ops: Ops, top: int) -> Ranges:
+    if len(ops) == 1 and ops[0][0] & (LESS | GREATER | EQUAL) == EQUAL:
+        return [(ops[0][1], ops[0][1])]
     found: Ranges = []
     for group in groups(ops):
         accepted: Ranges = [(0, top)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from kamuee.flowspec.flow import (DESTINATION, FROM_PORT, PORT, PROTOCOL, SOURCE, TO_PORT, Flow, Prefix, Ranges, common, mask, ranges)
+from kamuee.flowspec.flow import (DESTINATION, FROM_PORT, MEMORY, PORT, PROTOCOL, SOURCE, TO_PORT, Flow, Prefix, Ranges, common, mask, ranges)
 from kamuee.flowspec.setup import Protected
 
 ANY: Ranges = [(0, 65535)]
@@ -22,7 +23,14 @@ def holds(flow: Flow, component: int, address: str | None) -> bool:
     found = flow.get(component)
     if not isinstance(found, Prefix) or address is None:
         return True
-    return (found.value ^ int(ipaddress.ip_address(address))) & mask(flow.family, found) == 0
+    return (found.value ^ number(address)[1]) & mask(flow.family, found) == 0
+
+
+@lru_cache(MEMORY)
+def number(address: str) -> tuple[int, int]:
+    """Its family and value."""
+    found = ipaddress.ip_address(address)
+    return found.version, int(found)
 
 
 def ways(one: Protected) -> Iterator[tuple[Ranges, Ranges]]:
@@ -35,8 +43,8 @@ def ways(one: Protected) -> Iterator[tuple[Ranges, Ranges]]:
 
 
 def touches(flow: Flow, one: Protected) -> bool:
-    known = next((address for address in (one.local, one.remote) if address), None)
-    if known and ipaddress.ip_address(known).version != flow.family:
+    known = one.local or one.remote
+    if known and number(known)[0] != flow.family:
         return False
     if not holds(flow, DESTINATION, one.local) or not holds(flow, SOURCE, one.remote):
         return False
@@ -54,4 +62,10 @@ def touches(flow: Flow, one: Protected) -> bool:
 
 def touched(flow: Flow, protected: Iterable[Protected]) -> Protected | None:
     """The first session that the flow has a packet of."""
-    return next((one for one in protected if touches(flow, one)), None)
+    near: dict[str | None, bool] = {}       # many sessions share an address of ours
+    for one in protected:
+        if one.local not in near:
+            near[one.local] = holds(flow, DESTINATION, one.local)
+        if near[one.local] and touches(flow, one):
+            return one
+    return None

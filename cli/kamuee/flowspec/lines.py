@@ -6,22 +6,26 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kamuee.flowspec import flow as flows
 from kamuee.flowspec.event import Attributes
 from kamuee.flowspec.flow import (BITS, DESTINATION, DSCP, FRAGMENT, FROM_PORT, ICMP_CODE, ICMP_TYPE, LABEL, LENGTH, PORT, PROTOCOL,
-                                  SOURCE, TCP_FLAGS, TO_PORT, Flow, Invalid, Prefix, common, ranges)
+                                  SOURCE, TCP_FLAGS, TO_PORT, Flow, Invalid, Ops, Prefix, common, ranges)
 from kamuee.flowspec.setup import Setup
 
 TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
 TERMINAL, SAMPLE = 1, 2
 KBPS_MAX, PPS_MAX = 400_000_000, 1_000_000_000
-FULL_PORTS = [(0, 65535)]
+FULL_PORTS = 0, 65535
+NO_PORTS = "", ""
+SIDES, PORTS = (DESTINATION, SOURCE), (PORT, TO_PORT, FROM_PORT)
+Parts = dict[int, Ops]     # of a flow without its prefixes, by their component
 
 # The part of a datagram in a packet, and what the fragment component may see in such a packet: bits that a list does not
 # tell apart are all there.
 DF, IS, FIRST, LAST = 1, 2, 4, 8
-PARTS = {"unfragmented": (0, DF), "first-fragment": (FIRST, FIRST | DF), "fragments": (IS, IS | LAST)}
+PARTS = {" unfragmented": (0, DF), " first-fragment": (FIRST, FIRST | DF), " fragments": (IS, IS | LAST)}
 
 
 # --- actions ---------------------------------------------------------------------------------------------------------
@@ -56,7 +60,7 @@ def action(of: Attributes, family: int, setup: Setup) -> Action:
         if bits & TERMINAL:
             raise Invalid("the action bit 'go on with the next flow specification': the first match of a list decides")
         words += permit_words(found, given, of.nexthop, family, setup)
-    found.options = " ".join(words)
+    found.options = "".join(f" {word}" for word in words)
     return found
 
 
@@ -109,31 +113,42 @@ def target(given: dict[str, float | str], nexthop: str, family: int, setup: Setu
 def lines(of: Flow, does: Action, limit: int) -> list[str]:
     """The rules without their numbers; Invalid with the reason, if the list cannot tell the packets apart. The first
     one's policer is that of all: '{}' is for its number."""
-    for kind in (LENGTH, LABEL):
-        if of.get(kind) is not None and ranges(of, kind) != [(0, flows.TOP[kind])]:
-            raise Invalid(f"{flows.NAMES[kind]}: access lists do not match it")
-    ends = [side(of, DESTINATION), side(of, SOURCE)]
-    products = [(protocol, l4, part, dscp) for protocol, l4s in layer4(of) for l4 in l4s for part in parts(of, l4 != ("", ""))
-                for dscp in dscps(of)] if within(of, limit) else []
-    if not products:
-        raise Invalid(f"it would become more than {limit} rules" if not within(of, limit) else "no packet matches")
-    if len(products) > limit:
-        raise Invalid(f"it would become {len(products)} rules, more than {limit}")
-    found = []
-    for protocol, (ports, more), part, dscp in products:
-        sides = ports.split("|") if "|" in ports else ["", ""]
-        words = [does.verb, protocol, "from", ends[1] + sides[0], "to", ends[0] + sides[1], more, part, dscp, does.options,
-                 does.police and "police with {}" if found else does.police]
-        found.append(" ".join(word for word in words if word))
+    rest = of.parts[sum(kind in SIDES for kind, _ in of.parts[:2]):]      # the prefixes are first
+    other = tuple([part for part in rest if part[0] not in PORTS])
+    pairs = ports(dict(rest)) if len(other) < len(rest) else [NO_PORTS]
+    headers = layers(of.family, other, len(other) < len(rest), limit)
+    count = len(pairs) * sum([len(words) for _, words in headers])
+    if not count:
+        raise Invalid("no packet matches")
+    if count > limit:
+        raise Invalid(f"it would become {count} rules, more than {limit}")
+    to, source = side(of, DESTINATION), side(of, SOURCE)
+    found: list[str] = []
+    for protocol, words in headers:
+        for (from_port, to_port), more in itertools.product(pairs, words):
+            police = does.police and (" police with {}" if found else f" {does.police}")
+            found.append(f"{does.verb} {protocol} from {source}{from_port} to {to}{to_port}{more}{does.options}{police}")
     return found
 
 
-def within(of: Flow, limit: int) -> bool:
+@lru_cache(flows.MEMORY // 4)      # each may be long
+def layers(family: int, other: tuple[tuple[int, Ops], ...], has_ports: bool, limit: int) -> list[tuple[str, list[str]]]:
+    """Of a flow without prefixes and ports: each protocol, and the other words of its rules."""
+    of = dict(other)
+    for kind in (LENGTH, LABEL):
+        if kind in of and ranges(of, kind) != [(0, flows.TOP[kind])]:
+            raise Invalid(f"{flows.NAMES[kind]}: access lists do not match it")
+    if not within(of, limit):
+        raise Invalid(f"it would become more than {limit} rules")
+    return [(protocol, [f"{more}{part}{dscp}" for more in words for part in parts(of, has_ports or more != "") for dscp in dscps(of)])
+            for protocol, words in layer4(family, of, has_ports)]
+
+
+def within(of: Parts, limit: int) -> bool:
     """Whether the product of its values is small enough to be written down at all."""
     total = 1
     for kind in (ICMP_TYPE, ICMP_CODE, DSCP):
-        accepted = ranges(of, kind)
-        if of.get(kind) is not None and accepted != [(0, flows.TOP[kind])]:
+        if kind in of and (accepted := ranges(of, kind)) != [(0, flows.TOP[kind])]:
             total *= sum(high - low + 1 for low, high in accepted)
     return total <= 8 * limit
 
@@ -147,7 +162,7 @@ def side(of: Flow, component: int) -> str:
     return flows.text(of.family, component, Prefix(found.value, found.length if not found.offset else 0))
 
 
-def values(of: Flow, component: int) -> list[int] | None:
+def values(of: Parts, component: int) -> list[int] | None:
     """The values one by one; None: all."""
     accepted = ranges(of, component)
     if accepted == [(0, flows.TOP[component])]:
@@ -155,54 +170,51 @@ def values(of: Flow, component: int) -> list[int] | None:
     return [value for low, high in accepted for value in range(low, high + 1)]
 
 
-def protocols(of: Flow) -> list[int] | None:
+def protocols(family: int, of: Parts, has_ports: bool) -> list[int] | None:
     """None: all. Only TCP and UDP have ports (RFC 8955 4.2.2.4), only TCP has flags, only ICMP a type."""
     allowed = values(of, PROTOCOL)
-    for needs, having in (((PORT, TO_PORT, FROM_PORT), (TCP, UDP)), ((TCP_FLAGS,), (TCP,)),
-                          ((ICMP_TYPE, ICMP_CODE), (ICMP if of.family == 4 else ICMP6,))):
-        if any(of.get(kind) is not None for kind in needs):
+    for needed, having in ((has_ports, (TCP, UDP)), (TCP_FLAGS in of, (TCP,)),
+                           (ICMP_TYPE in of or ICMP_CODE in of, (ICMP if family == 4 else ICMP6,))):
+        if needed:
             allowed = [one for one in having if allowed is None or one in allowed]
     return allowed if allowed is None else [one for one in allowed if one]    # 0 is no upper layer
 
 
-def layer4(of: Flow) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Each protocol with what a rule says about its header: (ports 'from|to', other words)."""
-    allowed = protocols(of)
+def layer4(family: int, of: Parts, has_ports: bool) -> Iterator[tuple[str, list[str]]]:
+    """Each protocol with what rules say about its header, except its ports."""
+    allowed = protocols(family, of, has_ports)
     if allowed is None:
-        yield f"ipv{of.family}", [("", "")]
+        yield f"ipv{family}", [""]
         return
     for protocol in allowed:
-        if protocol in (ICMP, ICMP6) and (of.get(ICMP_TYPE) is not None or of.get(ICMP_CODE) is not None):
-            yield str(protocol), [("", word) for word in icmp(of)]
+        if protocol in (ICMP, ICMP6) and (ICMP_TYPE in of or ICMP_CODE in of):
+            yield str(protocol), list(icmp(of))
         else:
-            yield str(protocol), list(itertools.product(ports(of), flags(of) if protocol == TCP else [""]))
+            yield str(protocol), flags(of) if protocol == TCP else [""]
 
 
-def ports(of: Flow) -> list[str]:
-    if not any(of.get(kind) is not None for kind in (PORT, TO_PORT, FROM_PORT)):
-        return [""]
+def ports(of: Parts) -> list[tuple[str, str]]:
     either, to, from_ = (ranges(of, kind) for kind in (PORT, TO_PORT, FROM_PORT))
-    pairs = [(common(from_, either), to)] if either != FULL_PORTS else []
-    pairs.append((from_, common(to, either)))
-    found = [f"{port(a)}|{port(b)}" for sources, destinations in pairs for a in sources for b in destinations]
+    pairs = [(common(from_, either), to), (from_, common(to, either))] if PORT in of else [(from_, to)]
+    found = [(port(a), port(b)) for sources, destinations in pairs for a in sources for b in destinations]
     return list(dict.fromkeys(found))
 
 
 def port(of: tuple[int, int]) -> str:
-    if of == FULL_PORTS[0]:
+    if of == FULL_PORTS:
         return ""
     return f" port {of[0]}" if of[0] == of[1] else f" port {of[0]}-{of[1]}"
 
 
-def icmp(of: Flow) -> Iterator[str]:
+def icmp(of: Parts) -> Iterator[str]:
     types, codes = values(of, ICMP_TYPE), values(of, ICMP_CODE)
     if types is None and codes is None:
         yield ""
     for one in types if types is not None else range(256) if codes is not None else ():
-        yield from (f"icmp-type {one}/{code}" for code in codes) if codes is not None else (f"icmp-type {one}",)
+        yield from (f" icmp-type {one}/{code}" for code in codes) if codes is not None else (f" icmp-type {one}",)
 
 
-def flags(of: Flow) -> list[str]:
+def flags(of: Parts) -> list[str]:
     ops = of.get(TCP_FLAGS)
     if ops is None:
         return [""]
@@ -211,11 +223,11 @@ def flags(of: Flow) -> list[str]:
         if mask >> len(BITS[TCP_FLAGS]):
             raise Invalid("tcp-flags: access lists match the eight flags from fin to cwr")
         words = [("" if value >> i & 1 else "!") + name for i, name in enumerate(BITS[TCP_FLAGS]) if mask >> i & 1]
-        found.append(f"tcp-flags {','.join(words)}" if words else "")
+        found.append(f" tcp-flags {','.join(words)}" if words else "")
     return [""] if "" in found else found
 
 
-def parts(of: Flow, has_l4: bool) -> list[str]:
+def parts(of: Parts, has_l4: bool) -> list[str]:
     """Words for the parts of datagrams. Later fragments have no ports, flags or types."""
     ops = of.get(FRAGMENT)
     if ops is None:
@@ -225,12 +237,12 @@ def parts(of: Flow, has_l4: bool) -> list[str]:
         accepted = {flows.has_bits(ops, bits) for bits in seen}
         if len(accepted) == 2:
             raise Invalid("fragment: access lists do not see 'do not fragment', nor which fragment is the last one")
-        if True in accepted and not (word == "fragments" and has_l4):
+        if True in accepted and not (word == " fragments" and has_l4):
             found.append(word)
     whole = len(found) == (2 if has_l4 else 3)
-    return [""] if whole else ["any-fragment"] if found == ["first-fragment", "fragments"] else found
+    return [""] if whole else [" any-fragment"] if found == [" first-fragment", " fragments"] else found
 
 
-def dscps(of: Flow) -> list[str]:
+def dscps(of: Parts) -> list[str]:
     accepted = values(of, DSCP)
-    return [""] if accepted is None else [f"dscp {one}" for one in accepted]
+    return [""] if accepted is None else [f" dscp {one}" for one in accepted]

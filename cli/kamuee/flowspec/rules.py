@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from kamuee.flowspec.flow import Flow, order
 
@@ -24,6 +25,7 @@ class Full(Exception):
 class Entry:
     lines: list[str]
     first: int = -1     # -1: not placed
+    gone: bool = False
 
     @property
     def end(self) -> int:
@@ -34,21 +36,28 @@ class Rules:
     def __init__(self, size: int) -> None:
         self.size = size
         self.entries: dict[Flow, Entry] = {}
-        self.sorted: list[tuple[tuple, Flow]] = []
+        self.sorted: list[tuple[str, Entry]] = []
         self.count = 0
         self.gone: set[int] = set()
         self.fresh: dict[int, str] = {}
 
     def change(self, wanted: dict[Flow, list[str] | None]) -> None:
         """New rules of flows; None: the flow goes. Afterwards `gone` and `fresh` have what is not taken yet."""
-        wanted = {flow: lines for flow, lines in wanted.items()
-                  if lines != (self.entries[flow].lines if flow in self.entries else None)}
-        rules = self.count + sum(len(lines or ()) - (len(self.entries[flow].lines) if flow in self.entries else 0)
-                                 for flow, lines in wanted.items())
+        old, new, rules = [], {}, self.count
+        for flow, lines in wanted.items():
+            known = self.entries.get(flow)
+            if lines == (known.lines if known else None):
+                continue
+            if known:
+                old.append(flow)
+                rules -= len(known.lines)
+            if lines:
+                new[flow] = Entry(lines)
+                rules += len(lines)
         if rules > self.size:
             raise Full
-        self.remove({flow for flow in wanted if flow in self.entries})
-        self.add({flow: Entry(lines) for flow, lines in wanted.items() if lines})
+        self.remove(old)
+        self.add(new)
 
     def take(self) -> tuple[dict[int, str], set[int]]:
         """What has to be added and deleted since the last call."""
@@ -57,7 +66,7 @@ class Rules:
         return fresh, gone
 
     def every(self) -> dict[int, str]:
-        return {number: line for _, flow in self.sorted for number, line in self.numbered(self.entries[flow])}
+        return {number: line for _, entry in self.sorted for number, line in self.numbered(entry)}
 
     def numbered(self, entry: Entry) -> Iterable[tuple[int, str]]:
         return zip(range(entry.first, entry.end), entry.lines)
@@ -76,45 +85,48 @@ class Rules:
     def restore(self, known: dict[Flow, tuple[list[str], int]]) -> None:
         """Flows with the numbers that they had. Those whose numbers are not in order get others."""
         end = 0
-        for key, flow in sorted((order(flow), flow) for flow in known):
+        for key, flow in sorted([(order(flow), flow) for flow in known], key=itemgetter(0)):
             lines, first = known[flow]
             entry = Entry(lines, first if end <= first and first + len(lines) <= self.size else -1)
             end = entry.end if entry.first >= 0 else end
             self.entries[flow] = entry
             self.count += len(lines)
-            self.sorted.append((key, flow))
-        for at in range(len(self.sorted)):
-            if self.at(at).first < 0:
-                self.place(at, at + 1)
+            self.sorted.append((key, entry))
+        self.place_all(None)
 
     # --- inside ---
 
-    def remove(self, flows: set[Flow]) -> None:
+    def remove(self, flows: list[Flow]) -> None:
         for flow in flows:
-            self.lift(self.entries[flow])
+            entry = self.entries.pop(flow)
+            entry.gone = True
+            self.count -= len(entry.lines)
+            self.lift(entry)
         if len(flows) <= FEW:
             for flow in flows:
                 del self.sorted[bisect.bisect_left(self.sorted, (order(flow),))]
         else:
-            self.sorted = [item for item in self.sorted if item[1] not in flows]
-        for flow in flows:
-            self.count -= len(self.entries.pop(flow).lines)
+            self.sorted = [item for item in self.sorted if not item[1].gone]
 
     def add(self, new: dict[Flow, Entry]) -> None:
-        items = [(order(flow), flow) for flow in new]
+        items = [(order(flow), entry) for flow, entry in new.items()]
         self.entries |= new
         self.count += sum(len(entry.lines) for entry in new.values())
         if len(items) <= FEW:
             for item in items:
                 bisect.insort(self.sorted, item)
         else:
-            self.sorted = sorted(self.sorted + items)
-        for at in map(lambda item: bisect.bisect_left(self.sorted, item), sorted(items)) if len(items) <= FEW else range(len(self.sorted)):
-            if self.at(at).first < 0:
+            self.sorted = sorted(self.sorted + items, key=itemgetter(0))
+        self.place_all([bisect.bisect_left(self.sorted, (key,)) for key, _ in sorted(items, key=itemgetter(0))] if len(items) <= FEW else None)
+
+    def place_all(self, where: Iterable[int] | None) -> None:
+        """Those without a number; None: look for them everywhere."""
+        for at in [at for at, (_, entry) in enumerate(self.sorted) if entry.first < 0] if where is None else where:
+            if self.at(at).first < 0:           # none of its neighbors has given it one
                 self.place(at, at + 1)
 
     def at(self, index: int) -> Entry:
-        return self.entries[self.sorted[index][1]]
+        return self.sorted[index][1]
 
     def place(self, begin: int, end: int) -> None:
         """Gives numbers to those from begin to end, and moves neighbors if they must."""

@@ -36,6 +36,7 @@ class Validator:
         """The reason for each that is not valid; '' for the others."""
         found: dict[tuple[str, Flow], str] = {}
         hosts: dict[str, list[tuple[Peer, Flow]]] = {}
+        prefixes: dict[tuple[str, Prefix], str] = {}
         for peer, flow, attributes in asked:
             destination = flow.get(DESTINATION)
             if not isinstance(destination, Prefix):
@@ -45,7 +46,9 @@ class Validator:
             elif destination.length == width(flow.family) and not destination.offset:
                 hosts.setdefault(text(flow.family, DESTINATION, destination).partition("/")[0], []).append((peer, flow))
             else:
-                found[peer.address, flow] = self.prefix(vr, peer, flow, destination)
+                if (peer.address, destination) not in prefixes:
+                    prefixes[peer.address, destination] = self.prefix(vr, peer, flow, destination)
+                found[peer.address, flow] = prefixes[peer.address, destination]
         addresses = list(hosts)
         for at in range(0, len(addresses), TOGETHER):
             answer = self.client.call("lookup", vr=vr, address=addresses[at:at + TOGETHER])
