@@ -102,6 +102,11 @@ def test_access_lists_sets_and_mirrors(daemon):
     assert value("kamuee_acl_rule_bytes", acl="edge", rule="20", action="permit") == 3 * 46
     assert value("kamuee_mirror_sent_packets", session="copies") == 3
     assert value("kamuee_acl_rules", acl="edge") == 3
+    daemon.client.call("acl-change", name="edge", lease=60, add="\n".join(f"{i} deny 47 from 192.0.2.{i % 256}" for i in range(1000, 6000)))
+    counted = [int(sample.labels["rule"]) for sample in families(daemon)["kamuee_acl_rule_packets"].samples if sample.labels["acl"] == "edge"]
+    assert counted == [10, 20, 30, *range(1000, 5093)]      # the configured ones, and then the first temporary ones
+    assert value("kamuee_acl_rules_left_out") == 3 + 5000 - 4096
+    daemon.client.call("acl-change", name="edge", replace=True)
     assert value("kamuee_acl_unmatched_packets", acl="edge", action="permit") is not None  # the kernel asks for neighbors
     assert value("kamuee_acl_rules_left_out") == 0
     assert value("kamuee_address_set_members", set="bad", family="ipv6") == 1

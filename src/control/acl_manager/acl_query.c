@@ -116,30 +116,53 @@ static void answer_sets(struct question *q)
     }
 }
 
-static void counter_rows_add(struct question *q, const struct acl_active_list *l)
+static void counter_row_add(struct question *q, size_t list, const struct acl_build *b,
+                            uint32_t number, uint32_t slot)
+{
+    *vec_push(&q->a.counter) = (struct acl_counter_row){
+        (uint32_t)list, number, b->content->action[slot].verb, acl_build_hits(b, slot)};
+}
+
+static void count_configured(struct question *q, size_t list, const struct acl_active_list *l)
 {
     const struct acl_desired_list *w = acl_desired_list_find(acl_active.wanted, l->name);
-    const struct acl_build *b = l->build;
-    uint32_t list = (uint32_t)q->a.list.n;
 
-    list_row_new(q, l);
     if (!w)
         return;
     q->a.rules += w->rules.rule.n;
     vec_foreach (&w->rules.rule, wanted) {
         if (q->a.counter.n == ACL_COUNTED_MAX)
             return;
-        uint32_t slot = acl_slot_of(b->content->rules, wanted->number);
+        uint32_t slot = acl_slot_of(l->build->content->rules, wanted->number);
         if (slot != ACL_MISS)
-            *vec_push(&q->a.counter) = (struct acl_counter_row){
-                list, wanted->number, b->content->action[slot].verb, acl_build_hits(b, slot)};
+            counter_row_add(q, list, l->build, wanted->number, slot);
+    }
+}
+
+static void count_temporary(struct question *q, size_t list, const struct acl_build *b)
+{
+    const struct acl_order *o = acl_build_order(b);
+    uint32_t left = b->temporary;
+
+    q->a.rules += left;
+    for (size_t i = 0; left && q->a.counter.n < ACL_COUNTED_MAX; i++) {
+        uint64_t place = o->item[i];
+
+        if (acl_build_is_temporary(b, (uint32_t)place)) {
+            counter_row_add(q, list, b, (uint32_t)(place >> 32), (uint32_t)place);
+            left--;
+        }
     }
 }
 
 static void answer_counters(struct question *q)
 {
     vec_foreach (&acl_active.list, l)
-        counter_rows_add(q, l);
+        list_row_new(q, l);
+    for (size_t i = 0; i < acl_active.list.n; i++)
+        count_configured(q, i, &acl_active.list.item[i]);
+    for (size_t i = 0; i < acl_active.list.n; i++)
+        count_temporary(q, i, acl_active.list.item[i].build);
     answer_sets(q);
 }
 

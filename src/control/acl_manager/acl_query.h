@@ -45,7 +45,7 @@ struct acl_rule_row {
     const char *line; // "permit tcp from any to any"
 };
 
-struct acl_counter_row { // of a rule in the configuration
+struct acl_counter_row { // of a rule in the configuration, or of a temporary one
     uint32_t list;       // index in acl_answer.list
     uint32_t number;
     uint8_t verb; // enum acl_verb
@@ -70,7 +70,7 @@ struct acl_answer {
     VEC(struct acl_rule_row) rule;
     VEC(struct acl_counter_row) counter;
     VEC(struct acl_lint_row) lint;
-    uint64_t rules; // of the list; counters: configured rules of all lists
+    uint64_t rules; // of the list; counters: configured and temporary rules of all lists
     // rules: number of the first row that did not fit; lint: the next finding; 0 = complete
     uint32_t next;
     unsigned progress; // lint: percent; 100: the findings are complete
@@ -84,9 +84,9 @@ enum acl_query_kind {
     // of the list or set `name`, or of all if that is empty; the answer may be empty
     ACL_QUERY_LISTS,
     ACL_QUERY_SETS,
-    // All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules. Leaves
-    // out fields that take long for long lists: `matched`, `unmatched_s`, and from `reader_bytes`
-    // on. `total` may be some time old where summing takes milliseconds.
+    // All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules, then
+    // temporary ones. Leaves out fields that take long for long lists: `matched`, `unmatched_s`,
+    // and from `reader_bytes` on. `total` may be some time old where summing takes milliseconds.
     ACL_QUERY_COUNTERS,
     ACL_QUERY_RULES, // at most `max` rules with numbers from `from` on
     // At most `max` findings, the `from`-th (0 is the first) onwards. Answers within a second,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl.c - access lists and address sets in force: state, metrics, and packets logged by rules
 //
-// Rules of the configuration have a counter each. Rules of files do not, because a million rules
-// would make a million series; the counters of their list include them.
+// The first rules of the configuration, and then temporary ones, have a metric each. Rules of files
+// do not, because a million rules would make a million series; the counters of their list include
+// them.
 #include "feature/acl.h"
 
 #include <event2/event.h>
@@ -183,7 +184,7 @@ static const struct column verdict_columns[] = {
     {0}};
 static const struct column rule_columns[] = {
     COUNTER(struct acl_hits, packets, "packets", "packets",
-            "Packets matched by the rule, for rules in the configuration."),
+            "Packets matched by the rule: of the configuration, or a temporary one."),
     COUNTER(struct acl_hits, bytes, "bytes", "bytes", "Bytes of those IP packets."),
     {0}};
 
@@ -198,7 +199,8 @@ static void write_rule_families(struct metrics *m, const struct acl_answer *a)
                           "action", acl_verb_name[row->verb], NULL);
         }
     metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "",
-                  "Rules in the configuration that are not exported because there are too many.");
+                  "Configured and temporary rules that are not exported because there are too "
+                  "many.");
     metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
 }
 
