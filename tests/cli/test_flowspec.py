@@ -419,7 +419,7 @@ class Kamueed:
     """One list with temporary rules, and routes by their destination."""
 
     def __init__(self):
-        self.rules, self.down, self.lookups = {}, False, []
+        self.rules, self.down, self.lookups, self.peers = {}, False, [], None
 
     def call(self, operation, /, **given):
         if self.down:
@@ -429,6 +429,7 @@ class Kamueed:
             return {"result": [{"address": address, "prefix": "0.0.0.0/0", "hop": [{"gateway": "192.0.2.1"}]} for address in given["address"]]}
         if operation == "acl-rules":
             return {"rule": [{"number": number} for number in sorted(self.rules) if number >= given["from"]]}
+        self.peers = given["peer"]
         for number in given["delete"] or ():
             self.rules.pop(number, None)
         self.rules |= {int(line.partition(" ")[0]): line.partition(" ")[2] for line in (given["add"] or "").split("\n") if line}
@@ -485,6 +486,16 @@ def test_another_address_of_ours_is_protected_at_once(process):
     process.take(Session("192.0.2.2", True, "192.0.2.250", 65001, 65002))
     process.flush()
     assert process.client.rules == {} and process.refused == {("192.0.2.2", "own-session"): 1}
+
+
+def test_kamueed_knows_how_near_peers_are_to_their_limits(process):
+    for i in range(4):
+        process.take(Announce("192.0.2.2", to(f"10.0.0.{i}"), DROP))
+    process.flush()
+    assert process.client.peers == [{"address": "192.0.2.2", "limit-used": 80}]
+    process.take(Withdraw("192.0.2.2", to("10.0.0.0")))
+    process.flush()
+    assert process.client.peers == [{"address": "192.0.2.2", "limit-used": 60}]
 
 
 def test_routes_that_a_new_session_does_not_bring_again_go(process):

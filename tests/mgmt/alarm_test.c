@@ -489,6 +489,35 @@ served_test(a_protocol_that_loses_its_last_route_raises_session_down)
     fake_rib_bgp = 0;
 }
 
+#define CHANGE(peers) "{\"kamuee:input\":{\"name\":\"edge\",\"lease\":60" peers "}}"
+#define PEER(percent)                                                                              \
+    ",\"peer\":[{\"address\":\"192.0.2.9\",\"limit-used\":" #percent                               \
+    "},{\"address\":\"192.0.2.8\",\"limit-used\":10}]"
+
+static int change_rules(const char *input)
+{
+    return ask("POST", "/restconf/operations/kamuee:acl-change", input);
+}
+
+served_test(a_client_tells_of_its_peers_limits_until_its_next_change)
+{
+    assert_int_equal(configure("set acl edge rule 10 deny ip"), 200);
+    assert_int_equal(change_rules(CHANGE(PEER(79))), 200);
+    assert_false(after(1, ALARM_FLOWSPEC_LIMIT));
+    assert_int_equal(change_rules(CHANGE(PEER(80))), 200);
+    assert_int_equal(after(1, ALARM_FLOWSPEC_LIMIT), 1);
+    assert_get("state/alarm=flowspec-limit,edge%20192.0.2.9", 200);
+    assert_int_equal(change_rules(CHANGE(PEER(71))), 200);
+    assert_int_equal(after(1, ALARM_FLOWSPEC_LIMIT), 1);
+    assert_int_equal(change_rules(CHANGE("")), 200);
+    assert_false(after(1, ALARM_FLOWSPEC_LIMIT));
+    assert_int_equal(change_rules(CHANGE(PEER(100))), 200);
+    assert_int_equal(after(1, ALARM_FLOWSPEC_LIMIT), 1);
+    assert_int_equal(configure("delete acl edge"), 200);
+    assert_false(after(1, ALARM_FLOWSPEC_LIMIT));
+    assert_int_equal(change_rules(CHANGE(PEER(300))), 400);
+}
+
 served_test(what_linux_has_and_we_do_not_follow_raises_kernel_state)
 {
     kernel_state_set("p0", "master", true, "its TAP is part of br0");

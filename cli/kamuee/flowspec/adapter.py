@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kamuee import __version__
 from kamuee.client import Client
@@ -72,14 +72,14 @@ class Adapter:
         self.setup, self.client, self.log = setup, client, Log()
         self.peers = {address: PeerState(peer) for address, peer in setup.peers.items()}
         self.rules = {vr: Rules(min(t.last - t.first + 1 for t in targets)) for vr, targets in setup.targets.items()}
-        self.installers = {vr: [Installer(client, target, self.rules[vr], setup.hold_s) for target in targets]
+        self.installers = {vr: [Installer(client, target, self.rules[vr], setup.hold_s, partial(self.near_limit, vr)) for target in targets]
                            for vr, targets in setup.targets.items()}
         self.dirty: dict[str, set[Flow]] = {vr: set() for vr in setup.targets}
         self.dirty_since: float | None = None
         self.policed: dict[Flow, int] = {}
         self.policers = 0               # the sum of these
         self.action = lru_cache(MEMORY)(lambda attributes, family: action(attributes, family, setup))
-        self.sessions: list[Protected] | None = None    # those of ours; None: to be written down again
+        self.sessions: list[Protected] | None = None    # sessions to protect; None: make the list again
         self.validator = Validator(client)
         self.refused: Counter[tuple[str, str]] = Counter()      # since the start, by peer and reason
         self.source: Source | None = None
@@ -187,6 +187,11 @@ class Adapter:
         self.dirty[peer.of.vr].add(flow)
         self.dirty_since = self.dirty_since or time.monotonic()
         self.changed = True
+
+    def near_limit(self, vr: str) -> list[dict]:
+        """For kamueed's alarm flowspec-limit, which has limits of its own."""
+        used = {address: len(peer.routes) * 100 // peer.of.limit for address, peer in self.peers.items() if peer.of.vr == vr}
+        return [{"address": address, "limit-used": percent} for address, percent in used.items() if percent]
 
     def forget(self, peer: PeerState, flows: Iterable[Flow]) -> None:
         for flow in list(flows):

@@ -2,7 +2,7 @@
 """Keeps the rules of a virtual router in its access lists, by kamueed's operation `acl-change`."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kamuee.client import Client
 from kamuee.errors import DaemonError, KamueeError
@@ -14,8 +14,9 @@ PAGE = 10000                # rules
 
 
 class Installer:
-    def __init__(self, client: Client, target: Target, rules: Rules, hold_s: int) -> None:
+    def __init__(self, client: Client, target: Target, rules: Rules, hold_s: int, peers: Callable[[], list[dict]]) -> None:
         self.client, self.target, self.rules, self.hold_s = client, target, rules, hold_s
+        self.peers = peers          # the use of their limits, for kamueed's alarm
         self.in_step = False        # is what kamueed has what we sent?
         self.error = ""
 
@@ -79,7 +80,7 @@ class Installer:
     def send(self, add: list[str], delete: list[int]) -> int:
         """The number of temporary rules that the list has then."""
         answer = self.client.call("acl-change", name=self.target.acl, lease=self.hold_s, add="\n".join(add) or None,
-                                  delete=delete or None)
+                                  delete=delete or None, peer=self.peers() or None)
         return answer["temporary-rules"]
 
     def present(self) -> Iterator[int]:

@@ -14,7 +14,10 @@ int acl_temporary_change(const struct acl_temporary *t, struct errors *e); // li
 
 // acl_lease.c: temporary rules that must be renewed
 void acl_lease_set(const char *list, uint32_t seconds); // from now on; 0: they stay
-void acl_lease_look(void);                              // once a second
+// After acl_lease_set, which forgets the former peers: observed by the alarm flowspec-limit until
+// the lease ends.
+void acl_lease_peer(const char *list, const char *address, unsigned percent);
+void acl_lease_look(void); // once a second
 void acl_lease_stop(void);
 
 // Later preparations build all that changes aside, and nothing is changed in place: a judge of the

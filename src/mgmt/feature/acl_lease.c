@@ -2,7 +2,7 @@
 // acl_lease.c - temporary rules of access lists go when their client no longer renews them
 //
 // The alarm acl-lease tells before. After the end it stays until the client is back, or the rules
-// are cleared.
+// are cleared. What the client said about its peers' limits holds as long.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +23,13 @@ struct lease {
 
 static VEC(struct lease) leases;
 
+struct peer_use {
+    char list[ACL_NAME_MAX], address[48];
+    unsigned percent; // of the peer's limit
+};
+
+static VEC(struct peer_use) peers;
+
 static struct lease *lease_of(const char *list)
 {
     vec_foreach (&leases, l)
@@ -31,10 +38,41 @@ static struct lease *lease_of(const char *list)
     return NULL;
 }
 
+static void forget_peers(const char *list)
+{
+    for (size_t i = peers.n; i-- > 0;)
+        if (!strcmp(peers.item[i].list, list))
+            vec_del_swap(&peers, i);
+}
+
+void acl_lease_peer(const char *list, const char *address, unsigned percent)
+{
+    struct peer_use *p = vec_push(&peers);
+
+    *p = (struct peer_use){.percent = percent};
+    snprintf(p->list, sizeof p->list, "%s", list);
+    snprintf(p->address, sizeof p->address, "%s", address);
+}
+
+static void observe_peers(void)
+{
+    char subject[ALARM_SUBJECT];
+
+    vec_foreach (&peers, p) {
+        const struct lease *l = lease_of(p->list);
+
+        if (!l || l->over)
+            continue;
+        snprintf(subject, sizeof subject, "%.31s %s", p->list, p->address);
+        alarm_observe(ALARM_FLOWSPEC_LIMIT, subject, p->percent);
+    }
+}
+
 void acl_lease_set(const char *list, uint32_t seconds)
 {
     struct lease *l = lease_of(list);
 
+    forget_peers(list);
     if (!seconds && l)
         vec_del_swap(&leases, l - leases.item);
     if (!seconds)
@@ -90,12 +128,14 @@ void acl_lease_look(void)
         struct lease *l = &leases.item[i];
 
         if (!acl_desired_list_find(acl_manager_desired(), l->list)) {
+            forget_peers(l->list);
             vec_del_swap(&leases, i);
             continue;
         }
         alarm_observe(ALARM_ACL_LEASE, l->list, percent_passed(l));
         end |= !l->over && percent_passed(l) == 100;
     }
+    observe_peers();
     if (end)
         aside_turn(ASIDE_CHANGE, &(struct turn){end_leases, drop, NULL, NULL});
 }
@@ -103,4 +143,5 @@ void acl_lease_look(void)
 void acl_lease_stop(void)
 {
     vec_free(&leases);
+    vec_free(&peers);
 }

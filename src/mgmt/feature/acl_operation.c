@@ -105,6 +105,14 @@ static void answer_temporary(struct http *h, const char *list)
     output_send(h, &j);
 }
 
+static void read_peers(const char *list, const struct lyd_node *op)
+{
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
+        if (!strcmp(n->schema->name, "peer"))
+            acl_lease_peer(list, operation_input(n, "address"),
+                           (unsigned)operation_input_number(n, "limit-used", 0));
+}
+
 static void run_change(struct http *h, const struct lyd_node *op)
 {
     struct acl_temporary t = {.add = operation_input(op, "add"),
@@ -126,6 +134,7 @@ static void run_change(struct http *h, const struct lyd_node *op)
                             r == -EINVAL ? "invalid-value" : "resource-denied", &e);
         } else {
             acl_lease_set(t.list, (uint32_t)operation_input_number(op, "lease", 0));
+            read_peers(t.list, op);
             answer_temporary(h, t.list);
         }
     }
