@@ -205,6 +205,36 @@ async function routes() {
   return 10 * EVERY_MS;
 }
 
+// --- access lists ---
+
+// The busiest of the first rules from a number on; those of flow specifications are temporary ones.
+async function rules(s) {
+  const name = at("rules-list").value, from = n(at("rules-from").value) || 1, what = `${name} ${from}`;
+  const {rule = [], next} = name ? await call("acl-rules", {name, from, limit: ROWS}) : {};
+  const was = rules.what === what ? rules.was : null;
+  rules.was = Object.fromEntries(rule.map(one => [one.number, one.packets]));
+  rules.what = what;
+  at("rules-count").textContent = `${count(rule.length)} shown` + (next ? `; more from number ${next} on` : "");
+  fill_or("rules", rule.map(one => ({...one, rate: rate(one.packets, was?.[one.number], s)})).sort((a, b) => b.rate - a.rate)
+    .map(one => [node("th", {scope: "row", class: "n"}, one.number), node("td", {class: "code"}, one.line), number(count(one.packets)),
+                 number(bytes(n(one.bytes))), number(short(one.rate))]), "No rules.");
+}
+
+async function lists() {
+  const [now, then, s] = await look("lists", "acl");
+  fill_or("lists", now.acl.map(list => {
+    const was = then?.acl.find(l => l.name === list.name);
+    return [first(list.name), number(count(list.rules)), number(count(list["temporary-rules"])),
+            number(short(rate(list["matched-packets"], was?.["matched-packets"], s))),
+            number(short(rate(list["unmatched-packets"], was?.["unmatched-packets"], s))), cell(list.default)];
+  }), "No access lists.");
+  choices("rules-list", now.acl.map(list => list.name));
+  await rules(s);
+  return 2 * EVERY_MS;
+}
+for (const id of ["rules-list", "rules-from"]) at(id).addEventListener("change", () => turn());
+at("rules-form").addEventListener("submit", event => event.preventDefault());
+
 // --- configuration ---
 
 const lines_of = async input => (await call("configuration", input)).text.split("\n").filter(Boolean);
@@ -332,7 +362,7 @@ async function packet() {
 
 // --- once more and again ---
 
-const pages = {overview, interfaces, neighbors, routes, configuration, events, packet};
+const pages = {overview, interfaces, neighbors, routes, lists, configuration, events, packet};
 const shown = () => location.hash.slice(2) in pages ? location.hash.slice(2) : "overview";
 
 function show_page() {

@@ -153,6 +153,20 @@ def test_interfaces_have_vlans_and_addresses_and_neighbors_can_be_found(daemon, 
     no_complaints(browser)
 
 
+def test_access_lists_have_their_rules_counters(daemon, url, browser):
+    daemon.configure("set acl edge default permit", "set acl edge rule 10 permit icmp", "set acl edge rule 20 deny tcp", "set vport v40 acl in edge")
+    daemon.client.call("acl-change", name="edge", lease=60, add="15 deny udp from any to any port 19")
+    browser.open(url)
+    go(browser, "lists")
+    eventually(lambda: column(browser, "rules", 0) == ["10", "15", "20"], 20, lambda: browser.text("#rules"))
+    assert column(browser, "lists", 0) == ["edge"] and column(browser, "lists", 1) == ["3"] and column(browser, "lists", 2) == ["1"]
+    assert column(browser, "rules", 1)[1] == "deny udp from any to any port 19"
+    eventually(lambda: column(browser, "rules", 4) == ["0"] * 3, 20, lambda: browser.text("#rules"))    # a rate comes with the second answer
+    browser.run("document.getElementById('rules-from').value = '15'; document.getElementById('rules-from').dispatchEvent(new Event('change'))")
+    eventually(lambda: column(browser, "rules", 0) == ["15", "20"], 20, lambda: browser.text("#rules"))
+    no_complaints(browser)
+
+
 def search(browser, text: str, longer: bool = False) -> None:
     browser.run(f"document.getElementById('routes-prefix').value = {text!r}; document.getElementById('routes-longer').checked = {str(longer).lower()};"
                 "document.getElementById('routes-form').requestSubmit()")

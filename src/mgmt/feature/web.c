@@ -76,8 +76,8 @@ static bool has_key(const struct http *h, const char **vr)
 static bool may_call(const char *path)
 {
     static const char operations[] = "/restconf/operations/kamuee:";
-    static const char *const name[] = {"lookup", "explain", "flows", "route-changes",
-                                       "configuration"};
+    static const char *const name[] = {"lookup",        "explain",   "flows",
+                                       "route-changes", "acl-rules", "configuration"};
 
     if (strncmp(path, operations, sizeof operations - 1))
         return false;
