@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flow specifications of a real peer (GoBGP) become rules: by ExaBGP and by GoBGP as this router's speaker."""
+"""Flow specifications of a real peer (GoBGP) become rules: by ExaBGP and by GoBGP as this router's speaker. BIRD has its unicast routes."""
 import json
 import os
 import shutil
@@ -13,7 +13,22 @@ from kamuee.lab.errors import LabError
 
 from support import Router, eventually, received, receiver, send, two_hosts
 
-LAB = two_hosts(interfaces=["p2: [10.3.0.1/24]", "p3: [10.4.0.1/24]"], nodes="""
+BIRD = """
+router id 10.3.0.2;
+protocol device { scan time 2; }
+protocol kernel { ipv4 { import none; export where source = RTS_BGP; }; }
+filter customer {
+  if (65535, 666) ~ bgp_community then { if net.len = 32 then { dest = RTD_BLACKHOLE; accept; } reject; }
+  if net.len <= 24 then accept;
+  reject;
+}
+protocol bgp peer {
+  local 10.3.0.2 as 65001; neighbor 10.3.0.9 as 65002; connect delay time 1; connect retry time 1; error wait time 1, 2;
+  ipv4 { import filter customer; export none; };
+}
+"""
+LAB = two_hosts(interfaces=["p2: [10.3.0.1/24, 10.3.0.2/24]", "p3: [10.4.0.1/24]"],
+                settings=["daemon: bird", "config: |", *("  " + line for line in BIRD.split("\n"))], nodes="""
   peer: {kind: host, interfaces: {eth0: [10.3.0.9/24]}, routes: [default via 10.3.0.1]}
   scrubber:                                   # takes packets for h2, too
     kind: host
@@ -31,6 +46,7 @@ GOBGPD = """
 [global.config]
   as = {local_as}
   router-id = "{address}"
+  port = {port}
 [[neighbors]]
   [neighbors.config]
     peer-as = {peer_as}
@@ -44,6 +60,14 @@ GOBGPD = """
 """
 FAMILIES = "".join(f'  [[neighbors.afi-safis]]\n    [neighbors.afi-safis.config]\n      afi-safi-name = "{family}"\n'
                    for family in ("ipv4-unicast", "ipv4-flowspec", "ipv6-flowspec"))
+UNICAST = """
+[[neighbors]]
+  [neighbors.config]
+    peer-as = 65001
+    neighbor-address = "10.3.0.2"
+  [neighbors.transport.config]
+    passive-mode = true
+"""
 EXABGP = """
 process flowspec {{ run {run}; encoder json; }}
 neighbor 10.3.0.9 {{
@@ -59,6 +83,7 @@ list default edge rules 1000-999999
 peer 10.3.0.9 limit 20 validate {validate}
 redirect 64500:100 to 10.4.0.9
 protect tcp 10.3.0.1 22
+protect tcp 10.3.0.2 179
 hold {hold}
 restart-time 5
 revalidate 1
@@ -79,18 +104,18 @@ class Speakers:
         self.run = [str(ROOT / "kamuee"), "flowspec", "--config", str(self.conf), "--socket", str(lab["r"].socket)]
         self.processes: dict[str, subprocess.Popen] = {}
 
-    def gobgpd(self, node, name: str, **values) -> None:
+    def gobgpd(self, node, name: str, more: str = "", **values) -> None:
         path = self.folder / f"{name}.toml"
-        path.write_text(GOBGPD.format(**values) + FAMILIES)
+        path.write_text(GOBGPD.format(**values) + FAMILIES + more)
         self.processes[name] = node.popen(["gobgpd", "-f", str(path)])
 
     def start_peer(self) -> None:
-        self.gobgpd(self.lab["peer"], "peer", local_as=65002, peer_as=65001, address="10.3.0.9", peer="10.3.0.1", passive="true")
+        self.gobgpd(self.lab["peer"], "peer", UNICAST, local_as=65002, peer_as=65001, address="10.3.0.9", peer="10.3.0.1", passive="true", port=179)
 
     def start(self) -> None:
         node = self.lab["r"]
         if self.speaker == "gobgp":
-            self.gobgpd(node, "speaker", local_as=65001, peer_as=65002, address="10.3.0.1", peer="10.3.0.9", passive="false")
+            self.gobgpd(node, "speaker", local_as=65001, peer_as=65002, address="10.3.0.1", peer="10.3.0.9", passive="false", port=-1)
             self.start_adapter()
         else:
             path = self.folder / "exabgp.conf"
@@ -101,10 +126,10 @@ class Speakers:
     def start_adapter(self) -> None:
         self.processes["adapter"] = self.lab["r"].popen([*self.run, "run"], log=str(self.log))
 
-    def tell(self, verb: str, *words: str, family: str = "ipv4") -> None:
+    def tell(self, verb: str, *words: str, family: str = "ipv4-flowspec") -> None:
         def told() -> bool:
             try:
-                self.lab["peer"].run(["gobgp", "global", "rib", verb, "-a", f"{family}-flowspec", *words])
+                self.lab["peer"].run(["gobgp", "global", "rib", verb, "-a", family, *words])
             except LabError as error:           # the client of GoBGP waits a second or two
                 if "context deadline exceeded" not in str(error):
                     raise
@@ -235,10 +260,47 @@ def test_refused_with_the_reason(lab, router, speakers):
     eventually(lambda: len(rules(router)) == 19, 30, speakers.why)      # 20 with the two refused ones, and the operator's
     eventually(lambda: 'refused_total{peer="10.3.0.9",vr="default",reason="limit"} 2' in Path(f"{speakers.state}.prom").read_text(), 10, speakers.why)
     assert "80 % of its limit" in speakers.log.read_text()
+    eventually(lambda: alarms(router, "flowspec-limit") == {"edge 10.3.0.9": 100}, 15)
     for flow in (to_us, length, *many):
         speakers.tell("del", *flow)
     installed(router, set(), speakers)
     eventually(lambda: not speakers.show(), 10)
+    eventually(lambda: not alarms(router, "flowspec-limit"), 15)
+
+
+def alarms(router, name: str) -> dict[str, int]:
+    return {alarm["subject"]: alarm["value"] for alarm in router.entries("alarm") if alarm["name"] == name}
+
+
+def test_blackholes_by_community_and_by_flow_specification(lab, router, speakers):
+    """Packets flow, are dropped and counted, and flow again; the sessions are up all the time."""
+    host = ("10.2.0.2/32", "community", "65535:666")
+    eventually(lambda: "Established" in lab["r"].bird.birdc("show protocols peer"), 60, lambda: lab["r"].bird.birdc("show protocols all peer"))
+    since = lab["r"].bird.birdc("show protocols peer")
+    assert arrive(lab, "h2") == 100
+    speakers.tell("add", *host, family="ipv4")
+    eventually(lambda: arrive(lab, "h2", 20) == 0, 60, "RTBH")
+    before = router.dropped("blackhole")
+    assert arrive(lab, "h2") == 0 and router.dropped("blackhole") - before == 100
+    speakers.tell("del", *host, family="ipv4")
+    eventually(lambda: arrive(lab, "h2", 20) == 20, 60, "RTBH withdrawn")
+    own = [("match", "source", "10.3.0.9/32", "then", "discard"), ("match", "destination", "10.3.0.2/32", "protocol", "tcp", "then", "discard")]
+    for flow in (*own, (*MATCH, "discard")):
+        speakers.tell("add", *flow)
+    installed(router, {"deny udp from any to 10.2.0.2 port 7000"}, speakers, 60)
+    (number,) = [number for number in rules(router) if number < 1000000]
+    before = router.dropped("acl_denied")
+    assert arrive(lab, "h2") == 0 and router.dropped("acl_denied") - before == 100
+    eventually(lambda: f'kamuee_acl_rule_packets_total{{acl="edge",rule="{number}",action="deny"}} 100\n' in router.metrics(), 10)
+    eventually(lambda: sorted(row["status"] for row in speakers.show().values()) == ["installed", "own-session", "own-session"], 10)
+    assert next(row["packets"] for row in speakers.show().values() if row["status"] == "installed") == 100
+    for flow in (*own, (*MATCH, "discard")):
+        speakers.tell("del", *flow)
+    installed(router, set(), speakers)
+    assert arrive(lab, "h2") == 100
+    eventually(lambda: not speakers.show(), 10)
+    assert lab["r"].bird.birdc("show protocols peer") == since and "session down" not in speakers.log.read_text().split("session up")[-1]
+    assert router.state("ledger")["imbalance"] == 0
 
 
 def test_killed_process_finds_its_rules(lab, router, speakers):
@@ -287,11 +349,11 @@ def test_rules_go_when_the_speaker_dies(lab, router, speakers):
     for name in ("adapter", "speaker"):
         speakers.end(name)
     assert len(rules(router)) == 2
-    eventually(lambda: [alarm["subject"] for alarm in router.entries("alarm") if alarm["name"] == "acl-lease"] == ["edge"], HOLD_S + 5)
+    eventually(lambda: list(alarms(router, "acl-lease")) == ["edge"], HOLD_S + 5)
     installed(router, set(), speakers, HOLD_S + 20)
     speakers.start()                                              # the peer sends its route again
     installed(router, {"deny udp from any to 10.2.0.2 port 7000"}, speakers, 60)
-    eventually(lambda: not [alarm for alarm in router.entries("alarm") if alarm["name"] == "acl-lease"], 10)
+    eventually(lambda: not alarms(router, "acl-lease"), 10)
     speakers.tell("del", *MATCH, "discard")
     installed(router, set(), speakers)
     eventually(lambda: not speakers.show(), 10)
