@@ -53,6 +53,23 @@ uint32_t label_hash(const uint8_t *at, uint32_t readable, uint32_t len, struct f
 // `len` bytes of the packet?
 enum drop_reason label_check_ip(const uint8_t *ip, uint8_t family, uint32_t readable, uint32_t len);
 
+// What labels_in did with a packet that stays: in dst6[], for counters and errors.
+struct label_done {
+    uint32_t id;    // of the next hop that a label named: its operation
+    uint32_t ended; // labels that it took off; they are still in the frame, above the present ones
+};
+static inline void label_set_done(struct burst *b, unsigned i, struct label_done done)
+{
+    memcpy(b->dst6[i], &done, sizeof done);
+}
+static inline struct label_done label_done(const struct burst *b, unsigned i)
+{
+    struct label_done done;
+
+    memcpy(&done, b->dst6[i], sizeof done);
+    return done;
+}
+
 // --- label_in.c: stage labels_in ---
 // Packets of b that leave with labels stay, for ether_out; the others join in4, in6, odd4, odd6
 // (lookup by their virtual router) or bare4, bare6 (next hop known), or exit.

@@ -31,21 +31,16 @@ struct labels {
 };
 
 // Is packet i still as received? Else its top entry is not in the frame, but only in hop_out[].
+// *ended: labels that were taken off are in the frame in front of it.
 static const struct nexthop_encap *operation_of(const struct forwarder *f, const struct burst *b,
-                                                unsigned i)
+                                                unsigned i, unsigned *ended)
 {
-    uint32_t id;
-
+    *ended = 0;
     if (b != &f->labels)
         return NULL;
-    memcpy(&id, b->dst6[i], sizeof id);
-    return &nexthop_get(id)->encap;
-}
-
-// A label that was taken off, so that the next one shows, is still in the frame in front of it.
-static unsigned taken_off(const struct nexthop_encap *e)
-{
-    return e && !e->n;
+    const struct label_done done = label_done(b, i);
+    *ended = done.ended;
+    return &nexthop_get(done.id)->encap;
 }
 
 // The error about the IP packet below the labels `s` of packet i. It shows the last `n` labels that
@@ -136,7 +131,8 @@ static void stack_others(struct labels *l, const uint8_t *from, const struct lab
 // The TTL of the label that was to be swapped, or to become the top one, has expired.
 static void expire(struct forwarder *f, struct burst *b, unsigned i)
 {
-    const struct nexthop_encap *e = operation_of(f, b, i);
+    unsigned ended;
+    const struct nexthop_encap *e = operation_of(f, b, i, &ended);
     const uint8_t *top = b->ip[i];
     struct label_stack s;
     struct labels l = {.n = 1, .top = {rte_be_to_cpu_32(b->hop[i])}};
@@ -150,7 +146,7 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
                 l.top[k] =
                     rte_be_to_cpu_32(e->label_be[k]) | (k == l.n - 1 ? keep : keep & ENTRY_CLASS);
         }
-        struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], EXPIRED, 0, s.n + taken_off(e));
+        struct rte_mbuf *m = make_error(f, b, i, &s, b->vr[i], EXPIRED, 0, s.n + ended);
         if (m)
             send_along(f, m, b, i, s.family, &l);
     }
@@ -200,7 +196,8 @@ static void send_fragments(struct forwarder *f, struct burst *b, unsigned i,
 
 static void too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
-    const struct nexthop_encap *e = operation_of(f, b, i);
+    unsigned ended;
+    const struct nexthop_encap *e = operation_of(f, b, i, &ended);
     const bool as_received = e && e->n <= 1;
     uint8_t *top = b->ip[i];
     struct labels l = {.n = 1, .top = {rte_be_to_cpu_32(b->hop_out[i])}};
@@ -224,7 +221,7 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
         return;
     }
     struct rte_mbuf *m =
-        make_error(f, b, i, &s, b->vr[i], TOO_BIG, mtu, as_received ? s.n + taken_off(e) : 0);
+        make_error(f, b, i, &s, b->vr[i], TOO_BIG, mtu, as_received ? s.n + ended : 0);
     if (m)
         send_along(f, m, b, i, s.family, &l);
     packet_drop_of(f, b, i, DROP_MPLS_TOO_BIG);

@@ -135,8 +135,7 @@ static uint64_t swap_usual(struct forwarder *f, struct burst *b, uint64_t *poppe
         if (unlikely(!(word & (LABEL_SWAP | LABEL_POP))))
             word = word_of_member(f, b, (unsigned)i, word);
         if (word & LABEL_SWAP) {
-            const uint32_t id = label_word_id(word);
-            memcpy(b->dst6[i], &id, sizeof id); // for path_count()
+            label_set_done(b, (unsigned)i, (struct label_done){label_word_id(word), 0});
             b->hop[i] = label_word_new(word) | (hop & keep);
             b->nh[i] = label_word_to(word);
             continue;
@@ -396,8 +395,9 @@ static enum next operate(struct forwarder *f, struct burst *b, unsigned i, struc
         label_expire(f, b, i, e->vr);
         return GONE;
     }
-    uint32_t id = (uint32_t)(nh - nexthop_table);
-    memcpy(b->dst6[i], &id, sizeof id);
+    label_set_done(b, i,
+                   (struct label_done){(uint32_t)(nh - nexthop_table),
+                                       (uint32_t)(r->at - b->ip[i]) / LABEL_HDR + !e->n});
     if (!e->n && is_uniform(e->flags, r->vr))
         r->ttl = RTE_MIN(r->ttl, entry & ENTRY_TTL);
     if (!via) {

@@ -99,7 +99,7 @@ __attribute__((noinline)) void path_count(struct forwarder *f, const struct burs
     for (unsigned i = 0; count && i < b->n; i++) {
         uint32_t id = b->nh[i];
         if (b->family == LABELS) // that of the label, not its neighbor
-            memcpy(&id, b->dst6[i], sizeof id);
+            id = label_done(b, i).id;
         count[id].packets++;
         count[id].bytes += b->size[i];
     }

@@ -853,6 +853,47 @@ label_test(an_expired_packet_is_answered_along_its_path_with_its_labels)
     assert_stack_told(frame_l3(&g) + 4 + 20, frame_l3(&g)[4 + 20 + 5], 4, 2, came);
 }
 
+// rfc: 4950 5 MUST
+label_test(an_error_tells_the_whole_stack_although_labels_above_have_ended)
+{
+    static const struct {
+        unsigned n;
+        uint32_t came[4];
+    } t[] = {{3, {ENTRY(100, 2, 9), ENTRY(101, 3, 1), ENTRY(500, 0, 7)}},
+             {4, {ENTRY(0, 0, 9), ENTRY(100, 0, 9), ENTRY(101, 0, 1), ENTRY(500, 0, 7)}},
+             {4, {ENTRY(7, 0, 9), ENTRY(9999, 0, 0), ENTRY(101, 0, 1), ENTRY(500, 0, 7)}},
+             {3, {ENTRY(100, 0, 9), ENTRY(102, 0, 9), ENTRY(500, 0, 1)}},
+             {3, {ENTRY(100, 0, 9), ENTRY(103, 0, 1), ENTRY(500, 0, 7)}},
+             {3, {ENTRY(100, 0, 9), ENTRY(100, 0, 9), ENTRY(100, 0, 1)}}};
+    struct frame f, g;
+
+    rig_icmp_rate(1000, 1000);
+    learn(VR_DEFAULT, 100, encap(.vr = VR_DEFAULT));
+    learn(VR_DEFAULT, 101, encap(.via = via, .n = 1, .label_be = {201}));
+    learn(VR_DEFAULT, 102, encap(.via = via));
+    learn(VR_DEFAULT, 103, encap(.via = via, .n = 3, .label_be = {201, 202, 203}));
+    rig_routes(VR_DEFAULT, "192.0.2.0/24", "2001:db8:1::/48", via);
+    for (unsigned k = 0; k < 2 * sizeof t / sizeof *t; k++) {
+        const unsigned six = k & 1;
+        f = with_labels(packet(six), t[k / 2].n, t[k / 2].came);
+        assert_true(rig_passes(0, &f, 1, &g));
+        uint8_t *ip = frame_l3(&g);
+        if (ip[-2] == 0x88)
+            while (!(ip += 4, ip[-2] & 1))
+                ;
+        uint8_t *icmp = ip + (six ? 40 : 20);
+        assert_int_equal(icmp[0], six ? 3 : 11);
+        assert_stack_told(icmp, icmp[six ? 4 : 5], six ? 8 : 4, t[k / 2].n, t[k / 2].came);
+    }
+    assert_only_drop(DROP_MPLS_TTL, 2 * sizeof t / sizeof *t);
+    const uint32_t came[] = {ENTRY(100, 0, 9), ENTRY(101, 0, 9)};
+    f = with_labels(
+        ip_frame(.src = "192.0.2.1", .dst = "10.0.0.2", .payload = 1490, .fragment = 0x4000), 2,
+        came);
+    assert_true(rig_passes(0, &f, 1, &g));
+    assert_stack_told(frame_l3(&g) + 4 + 20, frame_l3(&g)[4 + 20 + 5], 4, 2, came);
+}
+
 label_test(an_expired_packet_is_answered_by_the_virtual_router_where_its_labels_end)
 {
     const uint32_t came[] = {ENTRY(100, 0, 1)};
