@@ -75,6 +75,7 @@
 #define INTO_LABELS (LINKED + 2)
 #define SWAPPED_LABELS 100000 // each with a next hop of its own
 #define POPPED_LABEL (LABEL_FIRST + SWAPPED_LABELS)
+#define BARE_LABEL (POPPED_LABEL + 1) // and the following: one for each next hop
 #define TUNNELS 1000 // the first PORTS tunnels leave by a port each
 #define OUT_PORT 2 // of --queue: a port that receives nothing
 #define POOL_SIZE 8191
@@ -106,7 +107,7 @@ struct test {
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
     unsigned vr;               // virtual router of untagged frames
     unsigned tunnels;          // frames use this many tunnels in turn
-    enum labels_case { NO_LABELS, SWAPPED, PUSHED, POPPED } labels;
+    enum labels_case { NO_LABELS, SWAPPED, PUSHED, POPPED, BARE } labels;
     bool sampled;              // a watch samples one packet in SAMPLE_RATE, and its reader runs
     bool flows;                // the sample of flows is on, as in kamueed: one in FLOW_RATE
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
@@ -148,6 +149,7 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", labels swapped", .labels = SWAPPED),
     FULL4(", two labels pushed", .labels = PUSHED, .vr = INTO_LABELS),
     FULL4(", label popped before the lookup", .labels = POPPED),
+    FULL4(", label popped to the next hop", .labels = BARE),
     {.name = "IPv4 and IPv6 full table, in turn, out of one VXLAN tunnel", .family = 46,
      .poll = forward_poll, .vr = UNDER, .tunnels = 1},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
@@ -318,6 +320,10 @@ static void labels_make(const struct table *t4, const uint32_t hop[NEXT_HOPS + 1
                     "no memory for labels");
     bench_check(!label_set(0, POPPED_LABEL, nexthop_encap_new(&(struct nexthop_encap){0})),
                 "no memory for labels");
+    for (unsigned k = 0; k < NEXT_HOPS; k++)
+        bench_check(!label_set(0, BARE_LABEL + k,
+                               nexthop_encap_new(&(struct nexthop_encap){.via = hop[1 + k]})),
+                    "no memory for labels");
     for (unsigned k = 1; k <= NEXT_HOPS; k++)
         push[k] = nexthop_encap_new(&(struct nexthop_encap){
             .via = hop[k],
@@ -421,8 +427,10 @@ static unsigned stride_of(const struct test *t)
 // Writes a type and a label; returns the place of the last two bytes.
 static uint8_t *label_write(uint8_t *p, enum labels_case labels, unsigned i)
 {
-    uint32_t label =
-        labels == POPPED ? POPPED_LABEL : LABEL_FIRST + (uint32_t)(hash_mix64(i) % SWAPPED_LABELS);
+    const uint32_t any = (uint32_t)hash_mix64(i),
+                   label = labels == POPPED ? POPPED_LABEL
+                           : labels == BARE ? BARE_LABEL + any % NEXT_HOPS
+                                            : LABEL_FIRST + any % SWAPPED_LABELS;
 
     store16(p, ETHER_TYPE_MPLS);
     store32(p + 2, rte_cpu_to_be_32(label << 12 | 0x100 | 64));
@@ -445,7 +453,7 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     if (is4) {
         uint8_t src[4] = {192, 0, 2, 1};
         memcpy(p, (uint8_t[2]){8, 0}, 2);
-        if (t->labels == SWAPPED || t->labels == POPPED)
+        if (t->labels != NO_LABELS && t->labels != PUSHED)
             p = label_write(p, t->labels, i);
         if (t->lists)
             lists_packet(src, p + 22);

@@ -10,8 +10,8 @@
 //
 // Most labels are swapped, and such a packet passes as a plain one does: one load of the label
 // table instead of a lookup, and a new word that ether_out writes where an IP packet has its TTL.
-// So the frame is unchanged until then, and an exit sees it as received. Plain packets whose only
-// label leads into a lookup are taken together, too. Other operations take one packet at a time.
+// So the frame is unchanged until then, and an exit sees it as received. Plain packets that lose
+// their only label are taken together, too. Other operations take one packet at a time.
 //
 // Labels that end here are taken off one after the other, up to LABELS_ENDING; the TTL is lowered
 // once per hop however many there are. In the uniform model (RFC 3443) the packet gets the lowest
@@ -120,19 +120,23 @@ static __rte_noinline uint64_t word_of_member(struct forwarder *f, const struct 
                : word;
 }
 
-// Swaps labels of packets that keep their number of them. Returns the mask of the others. *popped:
-// those among them whose only label leads into a lookup, as b->word[] says.
-static uint64_t swap_usual(struct forwarder *f, struct burst *b, uint64_t *popped)
+// Packets that lose their only label, as b->word[] says.
+struct uncovered {
+    uint64_t popped, bare; // into a lookup; to a next hop
+};
+
+// Swaps labels of packets that keep their number of them. Returns the mask of the others.
+static uint64_t swap_usual(struct forwarder *f, struct burst *b, struct uncovered *u)
 {
     const uint32_t keep = rte_cpu_to_be_32(ENTRY_CLASS | ENTRY_BOTTOM | ENTRY_TTL);
     const struct label_table *const table = label_table(b->vr[0]);
     const size_t n = b->n;
-    uint64_t others = 0, last = 0, bit = 1;
+    uint64_t others = 0, popped = 0, bare = 0, bit = 1;
 
     for (size_t i = 0; i < n; i++, bit <<= 1) {
         const uint32_t hop = b->hop[i], entry = rte_be_to_cpu_32(hop);
         uint64_t word = label_find(table, entry >> 12);
-        if (unlikely(!(word & (LABEL_SWAP | LABEL_POP))))
+        if (unlikely(!(word & (LABEL_SWAP | LABEL_POP | LABEL_BARE))))
             word = word_of_member(f, b, (unsigned)i, word);
         if (word & LABEL_SWAP) {
             label_set_done(b, (unsigned)i, (struct label_done){label_word_id(word), 0});
@@ -141,19 +145,24 @@ static uint64_t swap_usual(struct forwarder *f, struct burst *b, uint64_t *poppe
             continue;
         }
         b->word[i] = word;
-        if (likely(word & LABEL_POP && (entry & (ENTRY_BOTTOM | ENTRY_TTL)) > ENTRY_BOTTOM + 1))
-            last |= bit;
-        else
+        if (unlikely(!(word & (LABEL_POP | LABEL_BARE)) ||
+                     (entry & (ENTRY_BOTTOM | ENTRY_TTL)) <= ENTRY_BOTTOM + 1))
             others |= bit;
+        else if (word & LABEL_POP)
+            popped |= bit;
+        else
+            bare |= bit;
     }
-    *popped = last;
-    return others | last;
+    *u = (struct uncovered){popped, bare};
+    return others | popped | bare;
 }
 
 // Passes those packets `of` b that are plain behind their label to `to`, without it. Returns their
-// mask.
-static inline __attribute__((always_inline)) uint64_t
-pop_usual(struct forwarder *f, struct burst *b, uint64_t of, struct burst *to, uint8_t family)
+// mask. `bare`: their next hops are known.
+static inline __attribute__((always_inline)) uint64_t pop_usual(struct forwarder *f,
+                                                                struct burst *b, uint64_t of,
+                                                                struct burst *to, uint8_t family,
+                                                                bool bare)
 {
     const bool four = family == IP4;
     size_t k = to->n;
@@ -169,14 +178,20 @@ pop_usual(struct forwarder *f, struct burst *b, uint64_t of, struct burst *to, u
         const uint64_t word = b->word[i];
         const uint32_t hop = to->hop[k], ttl = b->hop[i] >> 24, // of the label, in network order
             has = four ? (uint8_t)hop : hop >> 24;
-        to->vr[k] = label_word_to(word);
-        several |= word ^ first;
+        to->vr[k] = bare ? b->vr[i] : label_word_to(word);
+        if (bare)
+            to->nh[k] = label_word_to(word);
+        else
+            several |= word ^ first;
         if (ttl < has && is_uniform((uint8_t)label_word_new(word), b->vr[i])) {
             to->hop[k] = lanes_hop_lowered_by(hop, has - ttl, family);
             store32(to->ip[k] + (four ? 8 : 4), to->hop[k]);
         }
     }
-    to->mixed |= label_word_to(several) || to->vr[0] != label_word_to(first);
+    if (bare)
+        to->decided.looked_up = true;
+    else
+        to->mixed |= label_word_to(several) || to->vr[0] != label_word_to(first);
     to->features |= b->features;
     return plain;
 }
@@ -456,15 +471,20 @@ static __rte_noinline uint64_t label_others(struct forwarder *f, struct burst *b
 
 void labels_in(struct forwarder *f, struct burst *b)
 {
-    uint64_t popped = 0, gone = 0,
-             others = b->mixed ? UINT64_MAX >> (64 - b->n) : swap_usual(f, b, &popped);
+    struct uncovered u = {0, 0};
+    uint64_t gone = 0, others = b->mixed ? UINT64_MAX >> (64 - b->n) : swap_usual(f, b, &u);
 
-    if (popped && !b->chained) {
-        gone = pop_usual(f, b, popped, &f->in4, IP4);
-        if (gone != popped)
-            gone |= pop_usual(f, b, popped & ~gone, &f->in6, IP6);
-        others &= ~gone;
+    if (u.popped && !b->chained) {
+        gone = pop_usual(f, b, u.popped, &f->in4, IP4, false);
+        if (gone != u.popped)
+            gone |= pop_usual(f, b, u.popped & ~gone, &f->in6, IP6, false);
     }
+    if (u.bare && !b->chained) {
+        gone |= pop_usual(f, b, u.bare, &f->bare4, IP4, true);
+        if (u.bare & ~gone)
+            gone |= pop_usual(f, b, u.bare & ~gone, &f->bare6, IP6, true);
+    }
+    others &= ~gone;
     if (others)
         gone |= label_others(f, b, others);
     if (gone)

@@ -5,8 +5,8 @@
 // needs. A label's next hop is ENCAP (table/nexthop.h), or a group of them. The reserved labels
 // 0..15 are in no table; the forwarder knows what they mean.
 //
-// A label that is swapped, or popped into a lookup, needs one load: its word has all that its next
-// hop says, which never changes.
+// A label that is swapped, or popped, needs one load: its word has all that its next hop says,
+// which never changes.
 //
 // Written by rib_manager, read by every forwarder, once per burst and virtual router:
 //
@@ -39,11 +39,12 @@ struct label_table {
 };
 
 // A label's word: bits 0-17 id of its next hop, 0 = unknown label; 24-39 the next hop behind the
-// new label, or the virtual router that looks the packet up; 40-63 the new label as an entry in
-// network order, or enum nexthop_encap_flag.
+// new label or the last one, or the virtual router that looks the packet up; 40-63 the new label as
+// an entry in network order, or enum nexthop_encap_flag.
 #define LABEL_IDS (1u << 18)
-#define LABEL_SWAP (1u << 18) // neither: as the next hop says
+#define LABEL_SWAP (1u << 18) // none of them: as the next hop says
 #define LABEL_POP (1u << 19)  // into a lookup
+#define LABEL_BARE (1u << 20) // pop to a next hop
 _Static_assert(NEXTHOP_ALL_MAX <= LABEL_IDS, "the word holds any next-hop id");
 
 static inline uint32_t label_word_id(uint64_t word)
@@ -68,8 +69,10 @@ static inline uint64_t label_word_of(uint32_t id)
 
     if (encap && e->n == 1 && e->via)
         return id | LABEL_SWAP | (uint64_t)e->via << 24 | (uint64_t)e->label_be[0] << 40;
-    if (encap && !e->n && !e->via && any)
-        return id | LABEL_POP | (uint64_t)e->vr << 24 | (uint64_t)e->flags << 40;
+    if (encap && !e->n && any)
+        return id | (e->via ? LABEL_BARE | (uint64_t)e->via << 24
+                            : LABEL_POP | (uint64_t)e->vr << 24) |
+               (uint64_t)e->flags << 40;
     return id;
 }
 // By virtual router; never NULL.

@@ -120,13 +120,16 @@ unit_test_of(a_word_has_what_the_usual_operations_need, setup, teardown)
         assert_int_equal(label_set(0, 16 + i, id[i]), 0);
         const uint64_t word = label_find(label_table(0), 16 + i);
         assert_int_equal(label_word_id(word), id[i]);
-        assert_int_equal(word & (LABEL_SWAP | LABEL_POP), id[i] == swap  ? LABEL_SWAP
-                                                          : id[i] == pop ? LABEL_POP
-                                                                         : 0);
+        assert_int_equal(word & (LABEL_SWAP | LABEL_POP | LABEL_BARE), id[i] == swap   ? LABEL_SWAP
+                                                                       : id[i] == pop  ? LABEL_POP
+                                                                       : id[i] == bare ? LABEL_BARE
+                                                                                       : 0);
         if (id[i] == swap) {
             assert_int_equal(label_word_to(word), via);
             assert_int_equal(nexthop_label_number(label_word_new(word)), LABEL_MAX - 1);
         }
+        if (id[i] == bare)
+            assert_int_equal(label_word_to(word), via);
         if (id[i] == pop) {
             assert_int_equal(label_word_to(word), VR_MAX - 1);
             assert_int_equal(label_word_new(word), NEXTHOP_ENCAP_PIPE);

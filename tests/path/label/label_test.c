@@ -539,6 +539,42 @@ label_test(a_burst_is_popped_into_several_virtual_routers)
     assert_int_equal(n, 60);
 }
 
+label_test(a_burst_loses_its_last_labels_on_the_way_to_several_next_hops)
+{
+    const uint32_t tagged = rig_adjacency(rig_iface(2, 20, VR_DEFAULT), 6);
+    struct frame f, g;
+    unsigned n = 0;
+
+    learn(VR_DEFAULT, 100, encap(.via = via));
+    learn(VR_DEFAULT, 101, encap(.via = tagged, .flags = NEXTHOP_ENCAP_PIPE));
+    learn(VR_DEFAULT, 102, encap(.via = via, .n = 1, .label_be = {200}));
+    for (unsigned k = 0; k < 60; k++) {
+        const bool six = k / 3 % 2;
+        f = ip_frame(.src = six ? "2001:db8:1::1" : "192.0.2.1",
+                     .dst = six ? "2001:db8:2::2" : "10.0.0.2", .ttl = 30, .payload = 40,
+                     .sport = (uint16_t)(k + 1), .options = k % 5 || six ? 0 : 4);
+        f = labeled(f, ENTRY(100 + k % 3, 0, 1 + k % 40)); // an expired one in the pipe goes on
+        rig_send(0, &f);
+    }
+    rig_poll();
+    for (uint16_t port = 1; port <= 2; port++)
+        for (; rig_receive(port, &g); n++) {
+            const uint8_t *ip = frame_l3(&g) + (frame_l3(&g)[-2] == 0x88 ? 4 : 0);
+            const bool six = ip[0] >> 4 == 6;
+            const unsigned k = load16_host(ip + (six ? 40 : (ip[0] & 15) * 4)) - 1u,
+                           label = 1 + k % 40, ttl = ip[six ? 7 : 8];
+            assert_int_equal(port, k % 3 == 1 ? 2 : 1);
+            assert_memory_equal(g.b, neighbor_mac(k % 3 == 1 ? 6 : 1), 6);
+            assert_int_equal(ip - g.b, k % 3 ? 18 : 14);
+            assert_int_equal(ttl, k % 3 == 2 ? 30 : k % 3 || label > 30 ? 29 : label - 1);
+            assert_int_equal(g.n - (unsigned)(ip - g.b), 48 + (six ? 40 : (ip[0] & 15) * 4));
+            if (!six)
+                assert_int_equal(checksum(ip, (ip[0] & 15) * 4u), 0);
+        }
+    assert_int_equal(n, 60 - rig_drops_all());
+    assert_int_equal(rig_drops_all(), 1); // k = 0: uniform, and the label was to expire
+}
+
 label_test(checks_of_a_virtual_router_apply_behind_its_label)
 {
     struct frame f, g;
