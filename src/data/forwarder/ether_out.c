@@ -229,7 +229,9 @@ void ether_out_moved(struct forwarder *f, struct burst *b)
 // The TTL of new labels, in front of a packet that leaves with `ttl`.
 INLINE uint8_t ttl_of_labels(const struct nexthop_encap *e, uint16_t vr, uint8_t ttl)
 {
-    return is_uniform(e->flags, vr) ? ttl : e->ttl ? e->ttl : vr_mpls(vr).default_ttl;
+    const uint8_t flags = __atomic_load_n(&e->flags, __ATOMIC_RELAXED); // again: keeps no register
+
+    return is_uniform(flags, vr) ? ttl : e->ttl ? e->ttl : vr_mpls(vr).default_ttl;
 }
 
 // Writes the labels of e, `bytes` long, in front of an IP packet, two at a time, the last ones
@@ -243,7 +245,7 @@ INLINE void labels_write(const struct nexthop_encap *e, size_t bytes, uint8_t *i
     const uint8_t *label = (const uint8_t *)e->label_be;
 
     store64(ip - 8, load64(label + bytes - 8) | (two - bottom));
-    for (size_t at = 8; unlikely(at < bytes); at += 8)
+    for (size_t at = 8; at < sizeof e->label_be && unlikely(at < bytes); at += 8)
         store64(ip - at - 8,
                 load64(label + bytes - at - 8) | (two - bottom - ((uint64_t)bottom << 32)));
 }
@@ -266,7 +268,10 @@ static __rte_noinline void chains_trim(const struct burst *b)
             packet_trim(b->pkt[i], packet_l2_len(b->pkt[i], b->ip[i]) + b->len[i]);
 }
 
-// Without calls, and with few variables that live long, so that registers hold all of them.
+typedef uint64_t header_end __attribute__((vector_size(16)));
+
+// Without calls, and with few variables that live long, so that registers hold all of them. The
+// header is written as one word, which begins two bytes in front of an untagged frame.
 INLINE uint64_t push_frames(struct forwarder *f, const struct burst *b, uint8_t family, bool lower)
 {
     const struct nexthop *const table = nexthop_table;
@@ -288,42 +293,43 @@ INLINE uint64_t push_frames(struct forwarder *f, const struct burst *b, uint8_t 
         struct rte_mbuf *m = b->pkt[i];
         uint8_t *ip = b->ip[i], *top = ip - bytes;
         const ptrdiff_t off = top - (uint8_t *)m->buf_addr - (ptrdiff_t)head;
-        uint64_t size = b->len[i];
+        const uint64_t len = b->len[i];
         if (unlikely(nexthop_word_kind(word) != NEXTHOP_ADJACENCY ||
-                     size > nexthop_word_mtu(b->word[i]) || off < 0 ||
+                     len > nexthop_word_mtu(b->word[i]) || off < 2 ||
                      (lower && (uint8_t)(family == IP4 ? b->hop[i] : b->hop[i] >> 24) <= 1))) {
             left |= 1ull << i;
             continue;
         }
+        const uint64_t whole = len + bytes + head;
+        if (likely(m->nb_segs == 1)) {
+            packet_set_length(m, whole);
+        } else {
+            m->data_len = (uint16_t)(m->data_len + m->data_off - off);
+            m->pkt_len = (uint32_t)whole;
+        }
+        m->data_off = (uint16_t)off;
         const uint32_t hop = b->hop_out[i];
         uint8_t ttl = family == IP4 ? (uint8_t)hop : (uint8_t)(hop >> 24);
         store32(ip + hop_at_of(family), hop);
         if (unlikely(!uniform || e->flags & (NEXTHOP_ENCAP_UNIFORM | NEXTHOP_ENCAP_PIPE)))
             ttl = ttl_of_labels(e, b->vr[i], ttl);
         labels_write(e, bytes, ip, family, ttl);
-        size += bytes + head;
-        const uint64_t high = size << 32;
-        if (likely(m->nb_segs == 1)) {
-            store64(&m->pkt_len, high | size);
-        } else {
-            m->data_len = (uint16_t)(m->data_len + m->data_off - off);
-            m->pkt_len = (uint32_t)size;
-        }
-        m->data_off = (uint16_t)off;
         const uint8_t *end = nexthop_rewrite(&table[via], word) + NEXTHOP_REWRITE;
         const size_t port = b->out_port[i];
-        const uint64_t at = f->tx_word[port];
+        const uint64_t at = f->tx_word[port], size = m->pkt_len;
         f->tx_pkt[port][tx_word_n(at)] = m;
         if (likely(head == ETHER_HDR)) {
-            store64(top - ETHER_HDR, load64(end - ETHER_HDR));
-            f->tx_word[port] = at + TX_WORD_COUNTED + high;
+            f->tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
-            memcpy(top - head, end - head, 16);
+            store64(top - head, load64(end - head));
             f->tx_word[port] = at + 1;
             m->vlan_tci = b->out_iface[i];
             counter_pair_add(&f->counter->iface[b->out_iface[i]].tx_packets, size);
         }
-        store64(top - 8, load64(end - 8) | type_at_end_of(LABELS));
+        header_end last;
+        memcpy(&last, end - sizeof last, sizeof last);
+        last |= (header_end){0, type_at_end_of(LABELS)}; // the adjacency has zeros there
+        memcpy(top - sizeof last, &last, sizeof last);
         if (unlikely(mark[via] != f->used_epoch))
             mark[via] = f->used_epoch;
     }
