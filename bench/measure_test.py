@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from measure import machine, report, search
+from measure import machine, program, report, search
 import experiments
 
 
@@ -93,6 +93,15 @@ def test_a_skipped_experiment_says_why():
 def test_a_machine_without_git_has_no_commit(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     assert machine.facts()["commit"] == ""
+
+
+@pytest.mark.parametrize("there, build", [("build/bench", "build"), ("usr/libexec/kamuee/bench", "usr/sbin")])
+def test_a_program_is_found_in_a_build_and_where_the_package_has_it(monkeypatch, tmp_path, there, build):
+    path = tmp_path / there / "tester"
+    path.parent.mkdir(parents=True)
+    path.touch(0o755)
+    monkeypatch.setattr(program, "ROOT", tmp_path / "usr/share/kamuee")
+    assert program.bench_program("tester", tmp_path / build) == path
 
 
 def test_every_experiment_has_a_name_of_its_own_and_an_idea():

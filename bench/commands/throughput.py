@@ -204,7 +204,7 @@ def connected(given: argparse.Namespace, setting: device.Setting, sizes: list[fr
     try:
         under_test.start()
         device.keep_off(setting)
-        tester = Tester(setting.build / "bench/tester", under_test.devargs, setting.cores[0],
+        tester = Tester(bench_program("tester", setting.build), under_test.devargs, setting.cores[0],
                         setting.work / "tester.log", setting.mtu + 18, under_test.enter, NICE, setting.queues)
         for side in device.SIDES if setting.both else (0,):
             file = setting.work / f"destinations-{side}.txt"

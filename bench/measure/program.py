@@ -30,8 +30,9 @@ def must_be_built(*paths: Path) -> None:
             raise Unavailable(f"no {path}: build it (make build), or set KAMUEED to the daemon of another build")
 
 
-def bench_program(name: str) -> Path:
-    built = daemon().parent / "bench"
+def bench_program(name: str, build: Path | None = None) -> Path:
+    """Of this build directory, or beside the daemon, or the installed one."""
+    built = (build or daemon().parent) / "bench"
     path = (built if built.is_dir() else ROOT.parents[1] / "libexec/kamuee/bench") / name
     must_be_built(path)
     return path

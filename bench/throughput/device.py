@@ -23,7 +23,7 @@ from pathlib import Path
 from kamuee.lab.netns import Namespace, add_veth, sh
 from measure import machine
 from measure.daemon import Kamueed
-from measure.program import DIE_WITH_US, end, wait_until, write_table
+from measure.program import DIE_WITH_US, bench_program, end, wait_until, write_table
 from throughput import frames
 
 SIDES = (0, 1)
@@ -220,7 +220,7 @@ class KamueedDevice(Linked):
 
     def route_install(self, mode: str, *more: str) -> list:
         vias = [word for hop in self.hops() for word in ("--via", hop)]
-        return [self.setting.build / "bench/route_install", "--mode", mode, "--prefixes", self.setting.prefix_file,
+        return [bench_program("route_install", self.setting.build), "--mode", mode, "--prefixes", self.setting.prefix_file,
                 *vias, *more]
 
     def destinations(self, side: int) -> list[str]:
