@@ -176,6 +176,7 @@ def bench_of(given: argparse.Namespace, routes: str, say: Callable[[str], None])
                 yield bench
         finally:
             restart.end_upgraded()
+            os.sched_setaffinity(0, setting.allowed)        # connected() took the device's core away: the next one needs two again
 
 
 def rates(bench: Bench, given: argparse.Namespace, rows: list[dict]) -> None:
