@@ -189,6 +189,12 @@ static bool has_address(const struct rib_link *l, uint8_t family)
     return false;
 }
 
+static void verify_without_addr6(struct rib_vr *v, const struct rib_link *l)
+{
+    if (!has_address(l, IP6))
+        rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
+}
+
 static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a)
 {
     uint8_t family = a->addr.family;
@@ -199,8 +205,7 @@ static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a
     l->addr.n--;
     rib_iface_addresses(v, l);
     if (family == IP6) {
-        if (!has_address(l, IP6))
-            rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
+        verify_without_addr6(v, l);
         return;
     }
     rib_sync_link_lost(v, l->ifindex);
@@ -219,8 +224,11 @@ void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
     struct rib_address *a = l ? find_addr(l, m) : NULL;
 
     if (e->del) {
+        // Linux announces no automatic address before it has checked that no other host has it.
         if (a)
             addr_del(v, l, a);
+        else if (l && m->addr.family == IP6)
+            verify_without_addr6(v, l);
         return;
     }
     if (!l)

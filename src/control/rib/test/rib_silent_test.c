@@ -120,6 +120,23 @@ rib_test(a_link_without_ipv6_has_lost_its_routes_without_events)
     assert_int_equal(fixture_audit(), 0);
 }
 
+rib_test(an_address_that_was_never_announced_takes_ipv6_routes_without_events)
+{
+    struct rib_stats s;
+
+    fixture_do("sysctl -qw net.ipv6.route.skip_notify_on_dev_down=1");
+    routes();
+    fixture_do("ip link set e1 down");
+    fixture_eventually((fixture_stats(&s), s.resyncs > before.resyncs));
+    fixture_do("sysctl -qw net.ipv6.conf.e1.accept_dad=1 net.ipv6.conf.e1.dad_transmits=100");
+    fixture_do("ip link set e1 addrgenmode eui64 up");
+    fixture_eventually(strstr(fixture_routes("fe80::/64"), "e1"));
+    fixture_run(300);
+    fixture_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
+    fixture_eventually(!strstr(fixture_routes("fe80::/64"), "e1"));
+    assert_int_equal(fixture_audit(), 0);
+}
+
 rib_test(carrier_loss_keeps_plain_routes)
 {
     routes();
