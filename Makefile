@@ -116,8 +116,10 @@ matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in b
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
 
-evidence: build ## test: suites that others have written, IN=topotests, with Linux and with kamueed; docs/evidence; CASES='ospf_topo1 rip_topo1', LANES (1) (root; a package mirror)
-	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tools/evidence $(if $(LANES),--lanes $(LANES)) $(if $(CASES),--again) $(BUILD)-evidence $(or $(IN),topotests) $(CASES)
+evidence: build ## test: suites that others have written, IN=topotests or all, with Linux and with kamueed; docs/evidence; CASES='ospf_topo1 rip_topo1', LANES (1) (root; a package mirror)
+	@for suite in $(if $(filter all,$(IN)),$(basename $(notdir $(wildcard tests/evidence/*.yaml))),$(or $(IN),topotests)); do \
+		$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tools/evidence $(if $(LANES),--lanes $(LANES)) $(if $(CASES),--again) $(BUILD)-evidence \
+			$$suite $(CASES) || exit; done
 
 e2e: $(BUILD)/build.ninja ## test: end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
 	tests/run e2e --build $(BUILD) $(if $(LANES),--lanes $(LANES)) $(ARGS)

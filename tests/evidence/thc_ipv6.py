@@ -2,22 +2,14 @@
 """The attack tools of THC-IPv6 and SI6's ipv6toolkit, from Debian: what their tests see, and what a router is like after their floods."""
 import re
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "cli")]
-
-from measure.context import Context                 # noqa: E402
-from measure.topology import own_namespaces, star   # noqa: E402
+from star import StarSuite, router, wrong_with
 
 TITLE = "THC-IPv6 and ipv6toolkit"
 ABOUT = """Attack and test tools that others have written, in a host beside the router. *implementation6* sends 59 kinds of odd packets, to the router
 itself and to a host behind it, and tells whether an answer came; a test passes if there is the same answer as with Linux's forwarding. All other tools
 attack for some seconds; the test passes if the router forwards afterwards, and kamueed's audit and ledger are right."""
-PACKAGES = ("thc-ipv6", "ipv6toolkit")
 HOST, ROUTER, FAR = "fd90:0::2", "fd90:0::1", "fd90:1::2"
 ATTACK_S, TESTS_S = 5, 400
 TARGETS = {"implementation6-router": ROUTER, "implementation6-host": FAR}
@@ -43,16 +35,12 @@ ATTACKS = {
 LINE = re.compile(r"Test\s+(\d+):\s+(.*?)\s*(PASSED|FAILED|-{2,}|\?+|UNKNOWN|SKIPPED)[^\n]*", re.DOTALL)
 
 
-class Suite:
-    def __init__(self, work: Path):
-        self.work, self.version, self.answers = work, "", {}
-        self.fetch()
-        own_namespaces()
+class Suite(StarSuite):
+    PACKAGES = ("thc-ipv6", "ipv6toolkit")
 
-    def fetch(self) -> None:
-        if subprocess.run(["dpkg-query", "-W", *PACKAGES], capture_output=True).returncode:
-            subprocess.run(["apt-get", "-q", "-y", "install", "--no-install-recommends", *PACKAGES], check=True, stdout=subprocess.DEVNULL)
-        self.version = "+".join(subprocess.run(["dpkg-query", "-W", "-f", "${Version} ", *PACKAGES], capture_output=True, text=True, check=True).stdout.split())
+    def __init__(self, work: Path):
+        self.answers: dict[str, dict[str, str]] = {}
+        super().__init__(work)
 
     def cases(self) -> dict[str, list[str]]:
         return {case: [case] for case in (*TARGETS, *ATTACKS)}
@@ -60,15 +48,9 @@ class Suite:
     def run(self, case: str, kamueed: Path | None, out: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
         if kamueed and case in TARGETS and case not in self.answers:
             self.run(case, None, out)
-        with self.router(kamueed, out) as lab:
+        with router(kamueed, out) as lab:
             outcomes = self.implementation6(case, lab, out, kamueed) if case in TARGETS else self.attack(case, lab, out)
             return outcomes, wrong_with(lab)
-
-    @contextmanager
-    def router(self, kamueed: Path | None, out: Path) -> Iterator:
-        given = kamueed or Path("/nonexistent")
-        with star("kamueed" if kamueed else "linux", Context(given.parent, given, 1, True, None, out)) as lab:
-            yield lab
 
     def implementation6(self, case: str, lab, out: Path, kamueed: Path | None) -> dict[str, tuple[str, str]]:
         """With Linux each test passes, and says what came; with kamueed it passes if the same came."""
@@ -99,13 +81,3 @@ def told(lab, argv: list[str], limit_s: float, out: Path) -> str:
     if done.returncode in (126, 127):
         raise RuntimeError(f"{argv[0]} does not start: {said}")
     return said
-
-
-def wrong_with(lab) -> list[str]:
-    """What kamueed's own checks find afterwards."""
-    if not lab.kamueed:
-        return []
-    if lab.kamueed.proc.poll() is not None:
-        return [f"kamueed ended with status {lab.kamueed.proc.returncode}"]
-    audit, imbalance = lab.kamueed.client.call("audit"), lab.kamueed.client.state("ledger")["imbalance"]
-    return [f"audit: {audit['diverged']} differences"] * bool(audit["diverged"]) + [f"ledger: {imbalance} packets"] * bool(imbalance)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """FRR's topotests, of the source package of the FRR that is installed."""
 import json
-import os
 import subprocess
 from itertools import groupby
 from pathlib import Path
+
+from debian import apt_beside, installed, told
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -36,10 +37,6 @@ cd /run/suite
 """
 
 
-def told(*command: str) -> str:
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-
-
 class Suite:
     def __init__(self, work: Path):
         self.work = work
@@ -48,22 +45,12 @@ class Suite:
         self.tests = self.source / "tests/topotests"
 
     def fetch(self) -> None:
-        """By apt-get, with the machine's mirrors and keys, but lists of its own."""
-        if subprocess.run(["dpkg-query", "-W", *PACKAGES], capture_output=True).returncode:
-            subprocess.run(["apt-get", "-q", "-y", "install", "--no-install-recommends", *PACKAGES], check=True, stdout=subprocess.DEVNULL)
+        installed(*PACKAGES)
         if (self.source / "fetched").exists():
             return
         print(f"topotests: fetching the source of frr {self.version}", flush=True)
         apt = self.work / "apt"
-        for directory in ("lists/partial", "archives/partial"):
-            (apt / directory).mkdir(parents=True, exist_ok=True)
-        (apt / "sources.list").write_text(told("apt-get", "indextargets", "Created-By: Packages", "--format", "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)"))
-        (apt / "apt.conf").write_text("".join(f'{name} "{value}";\n' for name, value in {
-            "Dir::Etc::sourcelist": apt / "sources.list", "Dir::Etc::sourceparts": "-", "Dir::State::lists": apt / "lists",
-            "Dir::Cache::archives": apt / "archives", "Dir::Cache::pkgcache": "", "Dir::Cache::srcpkgcache": "",
-            "APT::Sandbox::User": "root"}.items()))
-        env = {**os.environ, "APT_CONFIG": str(apt / "apt.conf")}
-        subprocess.run(["apt-get", "-q", "update"], check=True, env=env, stdout=subprocess.DEVNULL)
+        env = apt_beside(apt, "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)")
         subprocess.run(["apt-get", "-q", "source", "--download-only", f"frr={self.version}"], check=True, env=env, cwd=apt, stdout=subprocess.DEVNULL)
         self.source.mkdir(exist_ok=True)
         upstream = next(apt.glob(f"frr_{self.version.rpartition('-')[0]}.orig.tar.*"))
