@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from kamuee.errors import UsageError
+
 DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 
@@ -39,6 +41,14 @@ def moment(word: str, now: datetime | None = None) -> datetime | None:
         return datetime.fromisoformat(word.replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError):
         return None
+
+
+def ago(word: str, then: datetime) -> str:
+    """Milliseconds from now back to the moment that the word meant at time `then`, for the daemon."""
+    at = moment(word, then)
+    if at is None or at > then:
+        raise UsageError(f"{word} is in the future; expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
+    return str((datetime.now().astimezone() - at) // timedelta(milliseconds=1))
 
 
 def is_moment(word: str) -> bool:

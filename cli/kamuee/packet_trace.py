@@ -80,7 +80,7 @@ def arrived(step: dict) -> Iterator[str]:
 def lookup(found: dict, vr: str) -> Iterator[str]:
     if "prefix" in found:
         metric = f", metric {found['metric']}" if found.get("metric") else ""
-        kind = "" if found.get("type") == "unicast" else f"{found['type']}, "
+        kind = "" if found.get("type", "unicast") == "unicast" else f"{found['type']}, "
         of = f", of virtual router {found['imported-from']}" if "imported-from" in found else ""
         yield f"{found['destination']}: route {found['prefix']} ({kind}{found['protocol']}{metric}{of})"
     else:

@@ -29,7 +29,7 @@ FROM_SCHEMA = {
     "latency": "state/latency", "revision": "state/configuration/revision",
     "configuration-session": "state/configuration/session", "acl-rules": "acl-rules/output/rule",
     "address-set-contains": "address-set-contains/output/result", "change": "configure/output",
-    "lookup": "lookup/output/result", "explain": "explain/output", "trace": "trace/output/passage",
+    "lookup": "lookup/output/result", "explain": "explain/output", "explain-at": "explain-at/output", "trace": "trace/output/passage",
     "flows": "flows/output/flow",
     "audit": "audit/output", "web": "web-address/output", "route-at": "route-at/output",
     "route-changes": "route-changes/output", "test-tap": "test-tap/output/result",

@@ -8,9 +8,9 @@ from typing import Any
 
 from kamuee import render
 from kamuee.context import Context
-from kamuee.errors import DaemonError, UsageError
+from kamuee.errors import DaemonError
 from kamuee.grammar import Match
-from kamuee.moment import duration, moment, told
+from kamuee.moment import ago, duration, told
 from kamuee.render import count
 from kamuee.show_route import asked, way
 
@@ -21,13 +21,8 @@ def at(context: Context, match: Match) -> int:
     """The route at that time; exit code 1 if there was none, or it is not known."""
     args = match.args
     asked(args, match.family)  # refuses another family
-    now = datetime.now().astimezone()
-    then = moment(args["TIME"], now)
-    if then is None or then > now:
-        raise UsageError(f"{args['TIME']} is in the future; "
-                         "expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
     found = context.client.call("route-at", vr=args.get("VR"), address=args.get("ADDRESS"), prefix=args.get("PREFIX"),
-                                ago=milliseconds(now - then))
+                                ago=ago(args["TIME"], datetime.now().astimezone()))
     if context.options.json:
         context.json(found)
         return 0 if "prefix" in found else 1

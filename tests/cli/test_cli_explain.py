@@ -124,3 +124,56 @@ def test_no_traced_packet_is_said(kamuee, daemon):
     daemon.operations["trace"] = lambda given: {"passage": []}
     assert kamuee("trace", "in", "p0").out == "no matching packet was received\n"
     assert json.loads(kamuee("trace", "in", "p0", "-j").out) == []
+
+
+# --- at an earlier time ---
+
+def pcap_of(path: Path, *found: bytes) -> str:
+    head = (0xa1b2c3d4).to_bytes(4, "little") + bytes([2, 0, 4, 0]) + bytes(8) + (65535).to_bytes(4, "little") + bytes([1, 0, 0, 0])
+    path.write_bytes(head + b"".join(bytes(8) + len(data).to_bytes(4, "little") * 2 + data for data in found))
+    return str(path)
+
+
+@pytest.fixture
+def then(daemon):
+    """Answers as many packets as were asked about."""
+    def answer(given):
+        packets = given.get("frame") or [None]
+        return {"time": "2026-11-30T03:12:07.000Z", "as-now": ["queue of port p0"], "packet": [PASSAGES["member"] for _ in packets]}
+    daemon.operations["explain-at"] = answer
+    return daemon
+
+
+def test_an_earlier_time_is_asked_in_milliseconds_ago(kamuee, then):
+    result = kamuee(*LINE, "at", "-5m")
+    path, name, given = then.asked[-1]
+    assert (path, name) == ("POST", "explain-at") and given["interface"] == "p0" and given["source"] == "10.1.0.2"
+    assert 300_000 <= int(given["ago"]) < 310_000
+    assert result.code == 0 and result.out.startswith("at 2026-11-30 ") and "=> sent on" in result.out
+    assert "changed since, so as it is now: queue of port p0" in result.out
+
+
+def test_a_file_makes_a_table_and_is_asked_in_pieces(kamuee, then, tmp_path):
+    file = pcap_of(tmp_path / "x.pcap", *[FRAME] * 70)
+    result = kamuee("explain", "in", "p0", "pcap", file, "at", "-5m")
+    assert [len(given["frame"]) for _, _, given in then.asked] == [64, 6]
+    lines = result.out.splitlines()
+    assert lines[1].split()[:3] == ["FRAME", "PACKET", "VERDICT"] and sum("sent on" in line for line in lines) == 70
+    kamuee("explain", "in", "p0", "pcap", file, "frame", "2", "at", "-5m")
+    assert then.asked[-1][2]["frame"] == [FRAME.hex()]
+
+
+def test_what_is_not_known_is_an_answer_of_its_own(kamuee, daemon):
+    daemon.operations["explain-at"] = lambda given: {"time": "2026-11-30T03:12:07.000Z", "packet": [{"unknown": ["routes: gone"]}]}
+    result = kamuee(*LINE, "at", "-5m")
+    assert result.code == 1 and "not known: routes: gone" in result.out
+    daemon.operations["explain-at"] = lambda given: {"time": "2026-11-30T03:12:07.000Z", "unknown": ["configuration: gone"]}
+    result = kamuee(*LINE, "at", "-5m")
+    assert result.code == 1 and "not known: configuration: gone" in result.out
+
+
+@pytest.mark.parametrize("word, expected", [("tomorrow", "'tomorrow' is not expected"), ("2099-01-01T00:00:00", "in the future"),
+                                            ("25:00:00", "not expected"), ("-", "not expected")])
+def test_a_time_that_is_none_is_refused(kamuee, then, word, expected):
+    result = kamuee(*LINE, "at", word)
+    assert result.code == 2 and expected in result.err and not then.asked

@@ -262,7 +262,24 @@ static void set_undo(struct acl_set_change *x)
     }
 }
 
+void acl_active_by_client(const struct acl_set *s)
+{
+    vec_foreach (&acl_active.list, l)
+        for (unsigned i = 0; i < l->build->n_sets; i++)
+            if (l->build->set[i] == s)
+                l->client_ns = clock_now_ns();
+}
+
 // --- a change ------------------------------------------------------------------------------------
+
+// Temporary rules, or files that were read again.
+static void note_client(const struct acl_change *c)
+{
+    vec_foreach (&c->list, x)
+        acl_active_list_find(x->name)->client_ns = clock_now_ns();
+    vec_foreach (&c->set, x)
+        acl_active_by_client(acl_active_set_find(x->name)->set);
+}
 
 int acl_change_do(struct acl_change *c, struct text *why)
 {
@@ -283,6 +300,8 @@ int acl_change_do(struct acl_change *c, struct text *why)
         acl_change_undo(c);
         return r;
     }
+    if (c->wanted == acl_active.wanted)
+        note_client(c);
     c->old_wanted = acl_active.wanted;
     acl_active.wanted = acl_desired_get(c->wanted);
     return 0;
@@ -309,6 +328,8 @@ static void list_end(struct acl_list_change *x, bool stays)
         struct acl_active_list *l = acl_active_list_find(x->name);
         struct acl_build *b = l->build;
 
+        if (l->client_ns)
+            acl_active.lost_ns = clock_now_ns();
         acl_publish(x->id, NULL);
         acl_list_free(x->id);
         vec_del_swap(&acl_active.list, l - acl_active.list.item);

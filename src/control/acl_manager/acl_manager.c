@@ -267,6 +267,18 @@ struct acl_content *acl_manager_content(const char *list)
     return id ? acl_table[id].content : NULL;
 }
 
+bool acl_manager_had(const char *list, uint64_t at_ns)
+{
+    const struct acl_active_list *l = acl_active_list_find(list);
+    const struct acl_desired_list *w =
+        change_state == READY ? acl_desired_list_find(current_change->wanted, list) : NULL;
+    bool from_file = w && w->file[0];
+
+    for (size_t i = 0; w && i < current_change->wanted->set.n; i++)
+        from_file |= current_change->wanted->set.item[i].file[0] != 0;
+    return !from_file && (!l || l->client_ns <= at_ns) && acl_active.lost_ns <= at_ns;
+}
+
 // --- commit --------------------------------------------------------------------------------------
 
 struct change_call {

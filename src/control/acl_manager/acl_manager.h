@@ -54,6 +54,9 @@ unsigned acl_manager_version(void); // changes with each change of the state in 
 // Content of the list after the prepared change, which has been built aside; without one, of the
 // list in force. NULL: there is none.
 struct acl_content *acl_manager_content(const char *list);
+// Had the list of acl_manager_content this content at that time, with the configuration of then?
+// False also if it comes from a file now.
+bool acl_manager_had(const char *list, uint64_t at_ns);
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);

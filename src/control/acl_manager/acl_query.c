@@ -236,8 +236,10 @@ static void answer_change(struct question *q)
 {
     struct acl_active_set *s = question_set(q);
 
-    if (s)
+    if (s) {
         q->a.result = acl_active_members(s, &q->ask.del, &q->ask.add, &q->a.skipped);
+        acl_active_by_client(s->set);
+    }
     acl_tidy_later();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal.h - history of the FIB's routes: each change, in a ring of bounded size
 //
-// A record takes 40 bytes: time, prefix, old and new next hop, protocol of the route, cause. The
+// A record takes 44 bytes: time, prefix, old and new next hop, protocol of the route, cause. The
 // journal copies a next hop as it was in the next-hop table at that time, legs included; equal ones
 // are stored once and counted. When the legs of a group change, no prefix changes; the journal then
 // writes one record for the next hop. So undoing records, newest first, leads from today's table
@@ -60,7 +60,7 @@ bool journal_knows(uint32_t nexthop);
 void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg,
                       unsigned n_legs);
 void journal_forget(uint32_t nexthop); // the id is free
-// The FIB entry of p changed. Both ids must be described; 0 = no route.
+// The FIB entry of p changed. Both ids, without alias, must be described; 0 = no route.
 void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol,
                    uint32_t is, uint8_t protocol);
 
@@ -102,6 +102,7 @@ struct journal_answer {
     struct prefix prefix;
     uint8_t protocol;
     uint32_t is;
+    uint32_t leaf;       // next-hop id that the FIB had, maybe of an alias
     uint64_t next; // where to continue: `from` of journal_tail, `before` of journal_changes
     uint64_t lost; // journal_tail: records beyond the limit
 };
@@ -114,6 +115,9 @@ int journal_changes(const struct journal_query *q,
 // be set.
 int journal_at(const struct journal_query *q,
                void (*done)(void *ctx, struct journal_answer *a), void *ctx);
+
+// The same, at once: rib_manager. The caller frees the vectors of the answer.
+void journal_at_now(const struct journal_query *q, struct journal_answer *a);
 
 // Records since record `from`, oldest first; keeps the newest ones if the limit is exceeded.
 int journal_tail(const struct journal_query *q,

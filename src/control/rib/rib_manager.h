@@ -250,9 +250,6 @@ int rib_manager_labels(int vr, uint32_t label,
                                     const struct rib_hop *hop),
                        void *ctx);
 
-// Labels that an ENCAP pushes; none for other kinds. Any thread: it may change meanwhile.
-void rib_encap_labels(uint32_t nexthop, struct label_stack *s);
-
 struct counted_row {
     uint16_t vr;
     struct prefix prefix;

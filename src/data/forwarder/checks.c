@@ -44,7 +44,7 @@ void checks_in(struct forwarder *f, struct burst *b)
         police_in(f, b);
     if (b->n && b->features & IFACE_ACL_IN)
         acl_in(f, b);
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT &&
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->trial &&
         !b->decided.n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
     if (b->n && b->features & IFACE_PROGRAM)

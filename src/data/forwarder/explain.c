@@ -17,6 +17,7 @@
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
+#include "table/trial.h"
 
 // The verdict of a trial may not depend on the state of a token bucket: so late, all are full.
 #define DAYS_TSC (1ull << 50)
@@ -142,8 +143,15 @@ int forwarder_explain(uint16_t port, const void *frame, uint32_t n, const struct
     f->rx.frame[0] = rte_pktmbuf_mtod(m, uint8_t *);
     p->polled = real != NULL;
     memcpy(dry->plan.queue, real ? real->queue : no_queues, sizeof dry->plan.queue);
+    p->past = t && t->past;
     record_begin(f, p, port, m);
-    path_recorded(f, port_get(port), &nowhere);
+    if (p->past && t->past->down) {
+        f->record.left = 1 << TRACED_PACKET;
+        record_refused(f, DROP_IFACE_DOWN);
+        f->dead.pkt[f->dead.n++] = m;
+    } else {
+        path_recorded(f, port_get(port), &nowhere);
+    }
     flush_dry(f, real);
     cross_dry(f, real);
     if (t)

@@ -208,7 +208,8 @@ void fwd_resume(struct forwarder *f, struct burst *b)
 
 void fwd_local(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, b->family);
+    if (!b->decided.looked_up)
+        fwd_lookup(f, b, b->family);
     for (unsigned i = 0; i < b->n; i++) {
         if (fwd_is_ours(b, i)) {
             punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);

@@ -5,11 +5,13 @@
 // with more destinations the caller continues with the bulk lookup. Redirected packets get their
 // next hop after the lookup, because a packet to the router itself stays here.
 #include "forwarder/lookup.h"
+#include "forwarder/stages.h"
 
 #include <string.h>
 
 #include "table/acl_target.h"
 #include "table/fib.h"
+#include "table/trial.h"
 
 FWD_INLINE bool look_up_few(const struct fib *fib, struct burst *b, uint8_t family)
 {
@@ -57,7 +59,9 @@ bool fwd_look_up_few6(const struct fib *fib, struct burst *b)
 
 uint32_t fwd_nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr)
 {
-    uint32_t nh = nexthop_real(fib_find(fwd_fib(f, vr, to->family), to));
+    uint32_t nh = unlikely(f->trial && f->trial->past)
+                      ? trial_nexthop_to(f, to, vr)
+                      : nexthop_real(fib_find(fwd_fib(f, vr, to->family), to));
     enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
 
     return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;

@@ -38,6 +38,7 @@
 #include "table/latency.h"
 #include "table/nexthop_count.h"
 #include "table/port.h"
+#include "table/trial.h"
 #include "forwarder/forbidden.h"
 
 #define PATH_INLINE static inline __attribute__((always_inline))
@@ -78,6 +79,8 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         STAGE(STAGE_CHECKS_IN, checks_in(f, b));
     if (how == RECORDED && f->trial)
         trial_in_over(b);
+    if (how == RECORDED && entry == LOCAL && f->trial && f->trial->past)
+        trial_route(f, b);
     if (entry == LOCAL && b->n)
         STAGE(STAGE_OTHER, fwd_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
@@ -105,12 +108,23 @@ __attribute__((noinline)) void path_count(struct forwarder *f, const struct burs
     }
 }
 
+static __attribute__((noinline, cold)) void trial_past_route(struct forwarder *f, struct burst *b,
+                                                             enum entry entry)
+{
+    if (entry != OUTER)
+        trial_route(f, b);
+    f->trial->past->lost |= (entry == OUTER ? TRIAL_LOST_TUNNEL : 0) |
+                            (entry == POPPED ? TRIAL_LOST_LABEL : 0);
+}
+
 // The stages from the lookup on.
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
                              enum entry entry, enum how how)
 {
     const bool ip4 = family == IP4;
 
+    if (how == RECORDED && f->trial && f->trial->past)
+        trial_past_route(f, b, entry);
     do { // once, and once more for each metalink
         if (entry == OUTER)
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_tunnel(f, b) : ip6_tunnel(f, b));
@@ -140,6 +154,8 @@ PATH_INLINE void path_labels(struct forwarder *f, enum how how)
     burst_reset(&f->in6);
     f->in4.l2 = f->in6.l2 = f->bare4.l2 = f->bare6.l2 = ETHER_HDR;
     STAGE(STAGE_LABELS, labels_in(f, b));
+    if (how == RECORDED && f->trial && f->trial->past)
+        f->trial->past->lost |= TRIAL_LOST_LABEL;
     if (b->n && unlikely(f->counting))
         path_count(f, b);
     if (b->n)

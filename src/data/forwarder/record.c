@@ -238,7 +238,7 @@ static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
 static void find_packet(const struct burst *b, struct packet_trace_step *s)
 {
     s->family = b->family;
-    s->iface = b->iface[0];
+    s->iface = iface_get(b->iface[0])->id; // also in a trial
     s->vr = b->vr[0];
     s->len = b->len[0];
     s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
@@ -252,20 +252,35 @@ static void find_lookup(const struct forwarder *f, const struct burst *b,
     struct packet_trace_lookup *l = &s->lookup;
     const struct fib *fib = fwd_fib(f, s->vr, b->family);
 
+    if (f->trial && f->trial->past)
+        *l = f->trial->past->last;
     l->asked = true;
     l->dst.family = b->family;
     if (b->family == IP4)
         l->dst.ip4 = b->dst4[0];
     else
         memcpy(l->dst.b, b->dst6[0], 16);
+    l->nexthop = b->nh[0];
+    uint64_t word = nexthop_word(nexthop_get(l->nexthop));
+    l->kind = nexthop_word_kind(word);
+    if (l->kind != NEXTHOP_GROUP && l->kind != NEXTHOP_NONE) {
+        l->iface = nexthop_word_iface(word);
+        l->mtu = nexthop_word_mtu(word);
+    }
+    const struct nexthop_encap *e = &nexthop_get(l->nexthop)->encap;
+    for (l->n_labels = 0; l->kind == NEXTHOP_ENCAP && l->n_labels < e->n; l->n_labels++)
+        l->label[l->n_labels] = nexthop_label_number(e->label_be[l->n_labels]);
+    if (f->trial && f->trial->past) {
+        trial_lookup(f, l);
+        return;
+    }
     l->leaf = fib_find(fib, &l->dst);
     l->route_mtu = nexthop_route_mtu(l->leaf);
     l->leaf = nexthop_real(l->leaf);
     l->n_nodes =
         (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, TRACED_NODES), (unsigned)TRACED_NODES);
-    uint64_t word = nexthop_word(nexthop_get(l->leaf));
+    word = nexthop_word(nexthop_get(l->leaf));
     l->leaf_kind = nexthop_word_kind(word);
-    l->nexthop = b->nh[0];
     if (l->leaf_kind == NEXTHOP_GROUP) {
         // Like nexthop_member.
         uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word, __ATOMIC_ACQUIRE);
@@ -273,12 +288,15 @@ static void find_lookup(const struct forwarder *f, const struct burst *b,
         l->n_buckets = (uint32_t)(group >> 32) + 1;
         l->bucket = l->hash & (uint32_t)(group >> 32);
     }
-    word = nexthop_word(nexthop_get(l->nexthop));
-    l->kind = nexthop_word_kind(word);
-    if (l->kind == NEXTHOP_GROUP || l->kind == NEXTHOP_NONE)
-        return;
-    l->iface = nexthop_word_iface(word);
-    l->mtu = nexthop_word_mtu(word);
+}
+
+// Virtual router of an interface, at the time of explain's question.
+static uint16_t vr_of(const struct forwarder *f, uint16_t id)
+{
+    const struct trial_iface *t =
+        f->trial && f->trial->past && f->trial->iface ? &f->trial->iface[id] : NULL;
+
+    return t && t->differs ? t->vr : iface_get(id)->vr;
 }
 
 // The burst into which ether_in has put the packet.
@@ -294,6 +312,7 @@ static void find_kind(struct forwarder *f, struct packet_trace_step *s)
     for (unsigned i = 0; i < RTE_DIM(where); i++)
         if (where[i].b->n) {
             find_packet(where[i].b, s);
+            s->vr = vr_of(f, s->iface);
             s->kind = where[i].kind;
         }
 }
@@ -322,7 +341,7 @@ static struct packet_trace_step *add_step(struct forwarder *f, enum stage stage,
     s->stage = name_of_stage(stage, b);
     s->of = b && b->kind == BURST_ORIGIN ? TRACED_ERROR : TRACED_PACKET;
     s->iface = f->record.iface;
-    s->vr = iface_get(s->iface)->vr;
+    s->vr = vr_of(f, s->iface);
     return s;
 }
 
@@ -375,6 +394,8 @@ void record_refused(struct forwarder *f, enum drop_reason reason)
         return;
     if (reason == DROP_PUNT_RING_FULL || reason == DROP_HOLD_RING_FULL)
         s->stage = reason == DROP_PUNT_RING_FULL ? "punt" : "hold";
+    if (reason == DROP_IFACE_DOWN)
+        s->stage = stage_name[STAGE_ETHER_IN];
     s->of = f->record.left & 1 << TRACED_PACKET ? TRACED_PACKET : TRACED_ERROR;
     s->end = TRACED_DROPPED;
     s->drop = (uint16_t)reason;

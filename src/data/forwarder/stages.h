@@ -71,6 +71,12 @@ void trial_in_over(struct burst *b);
 void trial_checks_out(struct forwarder *f, struct burst *b);
 // The entry with the attributes of output interface `id`.
 uint16_t trial_out(struct forwarder *f, uint16_t id);
+// With routes of an earlier time: chooses the packet's next hop, ahead of the lookup.
+void trial_route(struct forwarder *f, struct burst *b);
+uint32_t trial_source(const struct forwarder *f, const struct burst *b); // the source's, for uRPF
+uint32_t trial_nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr);
+// Completes a lookup whose next hop is in an entry: its id of then, its neighbor.
+void trial_lookup(const struct forwarder *f, struct packet_trace_lookup *l);
 void trial_end(void); // empties the entries
 
 // --- path.c ---

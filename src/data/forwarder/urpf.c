@@ -17,7 +17,9 @@
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "table/nexthop.h"
+#include "table/trial.h"
 #include "table/vr.h"
 #include "forwarder/forbidden.h"
 
@@ -116,7 +118,10 @@ void urpf(struct forwarder *f, struct burst *b)
     collect_sources(&a, b);
     if (!a.n)
         return;
-    look_up_sources(&a, vr_fibs(b->family, f->node), b->family, b->mixed);
+    if (unlikely(f->trial && f->trial->past))
+        a.nh[0] = trial_source(f, b);
+    else
+        look_up_sources(&a, vr_fibs(b->family, f->node), b->family, b->mixed);
     for (unsigned k = 0; k < a.n; k++) {
         unsigned i = a.at[k];
         enum drop_reason why = check_source(iface_get(b->iface[i]), b->family, a.nh[k]);

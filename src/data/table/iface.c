@@ -21,6 +21,7 @@
 #include "table/grace.h"
 #include "table/ledger_vr.h"
 #include "table/nexthop_count.h"
+#include "table/past.h"
 #include "table/tunnel.h"
 
 struct iface *iface_table;
@@ -142,6 +143,17 @@ struct iface *iface_find_ifindex(uint16_t vr, int ifindex)
     return ifindex > 0 ? find_iface(has_index, &key) : NULL;
 }
 
+static void keep_iface(const struct iface *i)
+{
+    past_keep(PAST_IFACE, i->id, i, sizeof *i);
+}
+
+bool iface_was(uint16_t id, uint64_t at_ns, struct iface *was)
+{
+    *was = *iface_get(id);
+    return past_find(PAST_IFACE, id, at_ns, was, sizeof *was) >= 0;
+}
+
 static bool is_reusable(struct slot *s)
 {
     return s->state == FREE || (s->state == WAITING && grace_over(s->ticket));
@@ -150,6 +162,8 @@ static bool is_reusable(struct slot *s)
 void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     thread_must_be(ROLE_CONTROL);
+    if ((iface_flags(i) ^ flags) & mask & IFACE_UP)
+        keep_iface(i);
     iface_put_flags(i, mask, flags);
 }
 
@@ -282,6 +296,8 @@ struct iface *iface_new(const char *name)
     struct iface *i = &iface_table[id];
     n_changes++;
     ledger_vr_end_iface((uint16_t)id);
+    i->id = (uint16_t)id;
+    keep_iface(i);
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
@@ -304,6 +320,7 @@ void iface_free(struct iface *i)
     iface_bind_acl(i, 0, 0);
     iface_bind_police(i, 0);
     iface_set_macs(i, NULL, 0);
+    keep_iface(i);
     iface_set_flags(i, IFACE_UP, 0);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);

@@ -213,6 +213,9 @@ bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n);
 // unbound.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 
+// The interface as it was (past.h): its name, kind, whether it was up. False: not known.
+bool iface_was(uint16_t id, uint64_t at_ns, struct iface *was);
+
 // Its policers, bits of enum iface_police; their meters must be ready.
 void iface_bind_police(struct iface *i, uint8_t police);
 

@@ -25,6 +25,7 @@
 #include "table/label.h"
 #include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
+#include "table/past.h"
 #include "table/sum.h"
 #include "table/vr.h"
 
@@ -61,7 +62,7 @@ int nexthop_table_init(void)
     marks = mem_map("next hops in use", (size_t)FORWARDER_MAX * NEXTHOP_MAX);
     chosen = mem_map("next hops chosen", FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
     slots = calloc(NEXTHOP_ALL_MAX, sizeof *slots);
-    all_ids[0] = (struct ids){.next = 1, .end = NEXTHOP_MAX};
+    all_ids[0] = (struct ids){.next = 1, .end = NEXTHOP_TRIAL};
     all_ids[1] = (struct ids){.next = NEXTHOP_MAX, .end = NEXTHOP_ALL_MAX};
     if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init() ||
         prefix_count_init()) {
@@ -112,6 +113,39 @@ static uint32_t id_after(uint32_t id)
 bool nexthop_is_live(uint32_t id)
 {
     return id && id < NEXTHOP_ALL_MAX && slots[id].state == LIVE;
+}
+
+// --- earlier contents ---
+
+// Returns the bytes used.
+static size_t copy_now(uint32_t id, struct nexthop_past *p)
+{
+    p->is = nexthop_table[id];
+    p->address = id < NEXTHOP_MAX ? nexthop_address[id] : (struct ip_addr){0};
+    p->n = 0;
+    if (p->is.kind == NEXTHOP_GROUP) {
+        p->n = (uint32_t)(p->is.group.word >> 32) + 1;
+        memcpy(p->bucket, &nexthop_bucket[(uint32_t)p->is.group.word], p->n * sizeof *p->bucket);
+    }
+    return offsetof(struct nexthop_past, bucket) + p->n * sizeof *p->bucket;
+}
+
+void nexthop_keep(uint32_t id)
+{
+    static struct nexthop_past was; // rib_manager's
+
+    past_keep(PAST_NEXTHOP, id, &was, copy_now(id, &was));
+}
+
+bool nexthop_was(uint32_t id, uint64_t at_ns, struct nexthop_past *p)
+{
+    int r = past_find(PAST_NEXTHOP, id, at_ns, p, sizeof *p);
+
+    if (r)
+        return r > 0;
+    copy_now(id, p);
+    // If it has changed while it was copied, the copy made before is there now.
+    return past_find(PAST_NEXTHOP, id, at_ns, p, sizeof *p) >= 0;
 }
 
 static void word_set(struct nexthop *nh, struct nexthop with)
@@ -193,6 +227,7 @@ static uint32_t id_new(struct ids *ids, enum nexthop_kind kind, uint16_t iface)
     if (!id)
         return 0;
     struct nexthop *nh = &nexthop_table[id];
+    nexthop_keep(id);
     memset(nh, 0, sizeof *nh);
     slots[id] = (struct slot){.state = LIVE};
     if (id < NEXTHOP_MAX)
@@ -232,6 +267,7 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
            nexthop_word_kind(nh->word) == NEXTHOP_ENCAP);
     bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ENCAP);
     bug_on(kind == NEXTHOP_ADJACENCY && !nh->head); // no rewrite yet
+    nexthop_keep(id);
     kind_set(nh, kind);
 }
 
@@ -266,6 +302,7 @@ static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface,
            nexthop_word_kind(nh->word) == NEXTHOP_ENCAP);
     if (!grace_over(slots[id].flip_ticket))
         grace_wait(); // the copy to be filled may still have readers
+    nexthop_keep(id);
     unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
     with.head = rewrite_fill(nh->rewrite[copy], iface_get(iface), dst_mac);
     with.rewrite_at = (uint8_t)((uint8_t *)nh->rewrite[copy] - (uint8_t *)nh);
@@ -306,6 +343,7 @@ void nexthop_refresh_iface(uint16_t iface)
                 with.mtu = mtu_below(with.mtu, nh->encap.n);
             with.rewrite_at = nh->rewrite_at;
             with.head = nh->head;
+            nexthop_keep(id);
             word_set(nh, with);
         }
     }
@@ -315,8 +353,10 @@ void nexthop_free(uint32_t id)
 {
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id));
-    if (nexthop_word_kind(nexthop_table[id].word) == NEXTHOP_GROUP)
+    if (nexthop_word_kind(nexthop_table[id].word) == NEXTHOP_GROUP) {
+        nexthop_keep(id); // others may get its buckets
         nexthop_group_free(id);
+    }
     slots[id].state = WAITING;
     ids_of(id)->n_used--;
     id_give(ids_of(id), id);

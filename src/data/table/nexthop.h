@@ -40,6 +40,9 @@
 #define NEXTHOP_IFACES_MANY 0xffff
 #define NEXTHOP_ALIAS_MAX 21
 #define NEXTHOP_LABEL_MAX 8
+#define NEXTHOP_BUCKETS_LARGEST 4096u // of a group
+#define NEXTHOP_TRIALS 48u
+#define NEXTHOP_TRIAL (NEXTHOP_MAX - NEXTHOP_TRIALS) // entries for trials (trial.h), from here on
 
 enum nexthop_kind {
     NEXTHOP_NONE,      // id 0: no route
@@ -131,7 +134,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && PORT_MAX <= 256, "la
 int nexthop_table_init(void);
 void nexthop_table_fini(void);
 extern struct nexthop *nexthop_table;    // [NEXTHOP_ALL_MAX]
-extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
+// [NEXTHOP_BUCKET_MAX + 1]; the last one stays 0, for a trial's group without members
+extern uint16_t *nexthop_bucket;
 extern struct ip_addr
     *nexthop_address; // [NEXTHOP_MAX] of the neighbor; family 0 = none: for redirects
 
@@ -241,6 +245,15 @@ uint64_t nexthop_chosen_packets(uint32_t id);
 uint32_t nexthop_group_size(uint32_t group);                   // number of buckets
 uint32_t nexthop_group_count(uint32_t group,
                              uint32_t member); // buckets that name it; 0 for member 0
+
+// --- any thread: a next hop as it was at an earlier time (past.h) ---
+struct nexthop_past {
+    struct nexthop is;
+    struct ip_addr address;
+    uint32_t n; // buckets of a group
+    uint16_t bucket[NEXTHOP_BUCKETS_LARGEST];
+};
+bool nexthop_was(uint32_t id, uint64_t at_ns, struct nexthop_past *p); // false: not known
 
 int nexthop_check(char *why, unsigned n); // 0 or -EINVAL with a sentence
 

@@ -33,7 +33,7 @@
 
 #define SHARE 32 // buckets per member
 #define SIZE_MIN 64u
-#define SIZE_LARGEST 4096u
+#define SIZE_LARGEST NEXTHOP_BUCKETS_LARGEST
 #define SIZES 7 // 64 << 0..6
 #define SHARE_ERROR_MAX 100 // per mille of a member's proportional share
 #define TOLERANCE 2         // imbalance of two members, in buckets, that is left as it is
@@ -41,6 +41,7 @@
     4 // when one leaves and none joins: more than that is a change of weights
 
 uint16_t *nexthop_bucket;
+#define BUCKETS_BYTES ((NEXTHOP_BUCKET_MAX + 1) * sizeof *nexthop_bucket)
 
 struct range {
     uint64_t ticket;
@@ -65,7 +66,7 @@ int nexthop_group_init(void)
 {
     range_end = 0;
     memset(recent, 0, sizeof recent);
-    nexthop_bucket = mem_map("next-hop buckets", NEXTHOP_BUCKET_MAX * sizeof *nexthop_bucket);
+    nexthop_bucket = mem_map("next-hop buckets", BUCKETS_BYTES);
     return nexthop_bucket ? 0 : -ENOMEM;
 }
 
@@ -73,7 +74,7 @@ void nexthop_group_fini(void)
 {
     for (unsigned i = 0; i < SIZES; i++)
         vec_free(&ranges[i]);
-    mem_unmap(nexthop_bucket, NEXTHOP_BUCKET_MAX * sizeof *nexthop_bucket);
+    mem_unmap(nexthop_bucket, BUCKETS_BYTES);
     nexthop_bucket = NULL;
 }
 
@@ -547,6 +548,7 @@ int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weigh
     struct share *s = calloc(n + 1, sizeof *s);
     if (!s)
         return -ENOMEM;
+    nexthop_keep(id);
     unsigned k = shares_collect(s, member, weight, n);
     uint32_t size = size_for(s, k);
     if (size > group_size(nh))

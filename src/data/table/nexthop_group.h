@@ -12,5 +12,6 @@ int nexthop_group_check(uint32_t id, char *why, unsigned n);
 
 uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface); // any kind; 0 when full
 bool nexthop_is_live(uint32_t id);
+void nexthop_keep(uint32_t id); // before a change: a copy for nexthop_was()
 
 #endif

@@ -260,7 +260,7 @@ table_test(full_table_refuses_and_recovers)
         last = id;
         n++;
     }
-    assert_int_equal(n, NEXTHOP_MAX - 1);
+    assert_int_equal(n, NEXTHOP_TRIAL - 1);
     assert_int_equal(nexthop_used(), n);
     nexthop_free(last);
     rcu_barrier();

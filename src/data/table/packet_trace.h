@@ -14,6 +14,7 @@
 #include "base/ip.h"
 #include "table/counter.h"
 #include "table/fib.h"
+#include "table/nexthop.h"
 
 #define TRACED_STEPS 48 // a packet that crosses metalinks passes the stages up to 9 times
 #define TRACED_FRAMES 80 // one packet becomes up to 64 fragments
@@ -55,6 +56,13 @@ struct packet_trace_lookup {
     uint16_t route_mtu;  // of the route, 0 = none
     uint8_t n_nodes;
     struct fib_node node[TRACED_NODES];
+    uint8_t n_labels; // that the next hop pushes
+    uint32_t label[NEXTHOP_LABEL_MAX];
+    // of a trial with routes of an earlier time
+    struct prefix prefix;
+    uint8_t protocol;
+    struct ip_addr neighbor;
+    uint8_t mac[6];
 };
 
 struct packet_trace_acl { // result of an access list
@@ -125,6 +133,7 @@ struct packet_trace_frame {
 struct packet_trace {
     uint16_t port; // input port
     bool polled;   // a forwarder polls the port
+    bool past;     // lookups found routes of an earlier time
     uint16_t n_steps, n_frames;
     struct packet_trace_step step[TRACED_STEPS];
     struct packet_trace_frame in, frame[TRACED_FRAMES];

@@ -94,8 +94,8 @@ struct packet_spec explain_default_packet(const struct iface *i)
     return s;
 }
 
-static bool read_packet(struct http *h, const struct lyd_node *op, const struct iface *iface,
-                        struct packet_spec *s)
+bool explain_read_packet(struct http *h, const struct lyd_node *op, const struct iface *iface,
+                         struct packet_spec *s)
 {
     const char *protocol = operation_input(op, "protocol");
 
@@ -185,7 +185,7 @@ static void run_explain(struct http *h, const struct lyd_node *op)
         if (!n)
             http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes",
                         EXPLAIN_FRAME_ROOM);
-    } else if (read_packet(h, op, iface, &spec)) {
+    } else if (explain_read_packet(h, op, iface, &spec)) {
         n = explain_frame(&spec, frame);
     }
     if (n)
@@ -195,5 +195,8 @@ static void run_explain(struct http *h, const struct lyd_node *op)
 
 const struct feature explain_feature = {
     "explain",
-    .operations = (const struct feature_operation[]){{"explain", .run = run_explain}, {0}},
+    .operations =
+        (const struct feature_operation[]){{"explain", .run = run_explain},
+                                           {"explain-at", explain_at_run, OPERATION_CHANGES},
+                                           {0}},
 };

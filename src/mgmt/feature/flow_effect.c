@@ -93,7 +93,8 @@ static bool find_list(struct flow_effect *f, const char *name, uint16_t in_force
     struct acl_content *c = content_of(f, name),
                        *now = in_force ? acl_table[in_force].content : NULL;
 
-    *l = c == now ? (struct trial_list){.id = in_force} : (struct trial_list){.content = c};
+    *l = c == now ? (struct trial_list){.id = in_force}
+                  : (struct trial_list){.content = c, .name = c ? name : NULL};
     return c != now;
 }
 

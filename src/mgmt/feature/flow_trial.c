@@ -101,21 +101,11 @@ static uint32_t make_frame(const struct flow_total *t, const struct iface *i, ui
 
 // --- its outcome ---------------------------------------------------------------------------------
 
-// The list's name; of a list that is tried, by the interface that gets it.
-static const char *list_name(const struct flow_trial *t, const struct packet_trace_acl *a)
-{
-    if (a->list < ACL_TRIAL)
-        return acl_table[a->list].name;
-    const struct model_interface *to = t->effect.iface[a->iface].to;
-    return a->out ? to->acls.out : to->acls.in;
-}
-
-static void read_step(const struct flow_trial *t, const struct packet_trace_step *s,
-                      struct outcome *o)
+static void read_step(const struct packet_trace_step *s, struct outcome *o)
 {
     o->vr = s->vr;
     if (s->acl.list && s->acl.verb != ACL_PERMIT && !s->acl.spared) {
-        o->list = list_name(t, &s->acl);
+        o->list = acl_table[s->acl.list].name;
         o->rule = s->acl.rule;
     }
     if (s->lookup.asked) {
@@ -150,7 +140,7 @@ static bool run_packet(const struct flow_trial *t, const struct iface *i, uint32
         return false;
     for (unsigned k = 0; k < p->n_steps; k++)
         if (p->step[k].of == TRACED_PACKET)
-            read_step(t, &p->step[k], o);
+            read_step(&p->step[k], o);
     o->end = last->end;
     o->drop = last->end == TRACED_DROPPED ? (uint8_t)last->drop : DROP_NONE;
     if (last->end == TRACED_SENT && last->n_frames)

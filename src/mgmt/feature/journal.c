@@ -28,6 +28,7 @@
 #include "rib/rib_manager.h"
 #include "saved/saved_state.h"
 #include "table/nexthop.h"
+#include "table/past.h"
 #include "table/vr.h"
 
 static uint32_t size_mib(const struct model *m) // 0 = no journal
@@ -53,6 +54,7 @@ static int set_size(const struct step *s, const void *from, const void *to, char
 {
     uint32_t mib = *(const uint32_t *)to;
 
+    past_limit(PAST_IFACE, (size_t)mib << 12);
     if (!rib_manager_set_journal(mib))
         return 0;
     snprintf(err, n, "journal: no memory for %u MiB: set a smaller journal size", mib);

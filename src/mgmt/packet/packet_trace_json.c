@@ -146,10 +146,15 @@ static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
     struct jwrite *j = t->j;
-    struct label_stack labels;
+    struct label_stack labels = {0};
 
     jwrite_begin(j, "lookup", '{');
     jwrite_ip(j, "destination", &l->dst);
+    if (l->prefix.family) {
+        char buf[PROTOCOL_NAME_SIZE];
+        jwrite_prefix(j, "prefix", &l->prefix);
+        jwrite_string(j, "protocol", protocol_name(l->protocol, buf));
+    }
     if (t->row[i].prefix.family)
         write_route(j, &t->row[i]);
     if (t->waiting[i].prefix.family) {
@@ -168,7 +173,8 @@ static void write_lookup(const struct telling *t, unsigned i)
     }
     jwrite_int(j, "nexthop", l->nexthop);
     jwrite_string(j, "kind", nexthop_kind_name(l->kind));
-    rib_encap_labels(l->nexthop, &labels);
+    labels.n = l->n_labels;
+    memcpy(labels.label, l->label, sizeof labels.label);
     jwrite_labels(j, "labels", &labels);
     write_iface(j, "interface", l->iface);
     if (l->mtu)
@@ -179,6 +185,13 @@ static void write_lookup(const struct telling *t, unsigned i)
         write_foreign(j, &t->row[i]);
     if (t->neigh[i].addr.family)
         write_neigh(j, &t->neigh[i]);
+    if (l->neighbor.family)
+        write_neigh(j, &(struct neigh_row){.addr = l->neighbor,
+                                           .mac = {l->mac[0], l->mac[1], l->mac[2], l->mac[3],
+                                                   l->mac[4], l->mac[5]},
+                                           .state = l->kind == NEXTHOP_ADJACENCY
+                                                        ? "resolved"
+                                                        : nexthop_kind_name(l->kind)});
     jwrite_end(j, '}');
 }
 
@@ -229,7 +242,7 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         jwrite_int(j, "class", a->class);
     if (a->extra & ACL_REMARK)
         jwrite_int(j, "remark-dscp", a->dscp);
-    if (a->nexthop)
+    if (a->nexthop && a->nexthop < NEXTHOP_TRIAL) // not of an earlier time
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)
         write_acl_key(j, s);
@@ -347,7 +360,8 @@ static void write_steps(struct telling *t)
     for (unsigned i = 0; i < p->n_steps; i++)
         write_step(t, i);
     jwrite_end(t->j, ']');
-    t->done(t->ctx);
+    if (t->done)
+        t->done(t->ctx);
     free(t);
 }
 
@@ -413,6 +427,10 @@ static void ask_neighbors(struct telling *t)
 
 static void ask_next_route(struct telling *t)
 {
+    if (t->p->past) { // the trace has all
+        write_steps(t);
+        return;
+    }
     while (t->i < t->p->n_steps && !t->p->step[t->i].lookup.asked)
         t->i++;
     if (t->i == t->p->n_steps) {

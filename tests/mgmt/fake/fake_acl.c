@@ -132,6 +132,11 @@ struct acl_content *acl_manager_content(const char *list)
     return NULL;
 }
 
+bool acl_manager_had(const char *list, uint64_t at_ns)
+{
+    return true;
+}
+
 unsigned acl_manager_version(void)
 {
     return 0;

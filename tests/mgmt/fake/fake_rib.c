@@ -182,11 +182,6 @@ int rib_manager_labels(int vr, uint32_t label,
     return ask(answer_labels, done, ctx);
 }
 
-void rib_encap_labels(uint32_t nexthop, struct label_stack *s)
-{
-    *s = (struct label_stack){0};
-}
-
 static void answer_counted(struct question *q)
 {
     void (*done)(void *ctx, const struct counted_row *row, unsigned n) = q->done;

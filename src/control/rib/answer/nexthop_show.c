@@ -83,7 +83,8 @@ static void fill_group(struct nexthop_question *q, struct nexthop_row *r)
     r->n_legs = o->n_legs;
 }
 
-void rib_encap_labels(uint32_t nexthop, struct label_stack *s)
+// Labels that an ENCAP pushes; none for other kinds.
+static void encap_labels(uint32_t nexthop, struct label_stack *s)
 {
     const struct nexthop *nh = nexthop_get(nexthop);
     const struct nexthop_encap *e = &nh->encap;
@@ -125,7 +126,7 @@ static void fill_nexthop(struct nexthop_question *q, struct nexthop_row *r, uint
     if (r->kind == NEXTHOP_ENCAP) {
         n = neigh_of_nexthop(nh->encap.via);
         r->vr = nh->encap.vr;
-        rib_encap_labels(id, &r->labels);
+        encap_labels(id, &r->labels);
     }
     if (n)
         r->gateway = n->addr;

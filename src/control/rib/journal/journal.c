@@ -26,6 +26,8 @@
 #include "rib/journal/journal_priv.h"
 #include "rib/rib_map.h"
 #include "table/limits.h"
+#include "table/nexthop.h"
+#include "table/past.h"
 
 struct ring journal_ring;
 static uint32_t size_mib;
@@ -211,6 +213,7 @@ void journal_fini(void)
     rib_map_fini(&by_hash);
     free(meaning);
     meaning = NULL;
+    past_limit(PAST_NEXTHOP, 0);
 }
 
 static void drop_oldest(void)
@@ -224,8 +227,8 @@ static void drop_oldest(void)
 
 int journal_resize(uint32_t mib)
 {
-    // the rest is for next hops
-    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) / sizeof(struct record);
+    // the rest is for next hops: their meanings, and a sixteenth for what they were (past.h)
+    uint64_t room = (uint64_t)mib * (13u << 16) / sizeof(struct record);
     struct record *at = NULL;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -244,6 +247,7 @@ int journal_resize(uint32_t mib)
         dropped_ns = clock_now_ns();
     size_mib = mib;
     set_nexthop_limit();
+    past_limit(PAST_NEXTHOP, (size_t)mib << 16);
     return 0;
 }
 
@@ -324,8 +328,10 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
     if (!journal_ring.room)
         return;
     r = append_record();
-    r->was = journal_nexthop_of(was);
-    r->is = journal_nexthop_of(is);
+    r->was_leaf = (uint16_t)was;
+    r->leaf = (uint16_t)is;
+    r->was = journal_nexthop_of(nexthop_real(was));
+    r->is = journal_nexthop_of(nexthop_real(is));
     journal_nexthop_hold(r->was);
     journal_nexthop_hold(r->is);
     memcpy(r->b, p->b, sizeof r->b);

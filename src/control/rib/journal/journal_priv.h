@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_priv.h - the ring and its next hops, private to this folder; rib_manager only
 //
-// A record is 40 bytes; a change of a route names its next hops by number. A number keeps its
+// A record is 44 bytes; a change of a route names its next hops by number. A number keeps its
 // meaning as long as a record holds it.
 #ifndef RIB_JOURNAL_JOURNAL_PRIV_H
 #define RIB_JOURNAL_JOURNAL_PRIV_H
@@ -17,8 +17,9 @@ struct record {
     uint8_t family; // 0 = the next hop itself
     uint8_t cause;
     uint8_t pad;
-};
-_Static_assert(sizeof(struct record) == 40, "the size documents tell");
+    uint16_t was_leaf, leaf; // next-hop ids in the FIB, maybe of aliases
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct record) == 44, "the size documents tell");
 
 #define FIRST_RECORD (1ull << 40) // leaves room for records of an earlier process before it
 

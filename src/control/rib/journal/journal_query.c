@@ -21,6 +21,7 @@
 
 struct state { // one prefix at the time that the walk has reached
     uint32_t nexthop; // held
+    uint16_t leaf;
     uint8_t protocol;
 };
 
@@ -97,7 +98,7 @@ static void add_row(struct journal_question *q, const struct record *r)
 {
     struct journal_row *row;
 
-    if (!is_asked(q, r))
+    if (!is_asked(q, r) || (r->family && r->was == r->is)) // only an alias changed
         return;
     if (q->a.row.n == q->q.limit) {
         q->a.cut = q->ended = true;
@@ -133,11 +134,12 @@ static void add_tail(struct journal_question *q)
 
 // --- earlier routes ---
 
-static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop, uint8_t protocol)
+static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop, uint8_t protocol,
+                      uint16_t leaf)
 {
     journal_nexthop_hold(nexthop);
     journal_nexthop_put(q->cover[len].nexthop);
-    q->cover[len] = (struct state){nexthop, protocol};
+    q->cover[len] = (struct state){nexthop, leaf, protocol};
 }
 
 // Starts with the prefixes that cover the address (or equal the prefix) in the current FIB.
@@ -151,7 +153,7 @@ static void start_at(struct journal_question *q, struct rib_vr *v)
 
         if (q->q.match == JOURNAL_EXACT && n->len != q->q.prefix.len)
             break;
-        put_state(q, n->len, journal_nexthop_of(nexthop_real(n->nexthop)), n->protocol);
+        put_state(q, n->len, journal_nexthop_of(nexthop_real(n->nexthop)), n->protocol, n->nexthop);
     }
 }
 
@@ -161,12 +163,12 @@ static void undo_record(struct journal_question *q, const struct record *r)
         return;
     if (r->family) {
         if (is_asked(q, r))
-            put_state(q, r->len, r->was, r->was_protocol);
+            put_state(q, r->len, r->was, r->was_protocol, r->was_leaf);
         return;
     }
     for (unsigned len = 0; len <= 128; len++)
         if (q->cover[len].nexthop == r->is)
-            put_state(q, len, r->was, q->cover[len].protocol);
+            put_state(q, len, r->was, q->cover[len].protocol, q->cover[len].leaf);
 }
 
 static void copy_longest(struct journal_question *q)
@@ -181,8 +183,9 @@ static void copy_longest(struct journal_question *q)
             prefix_canon(&q->a.prefix);
             q->a.protocol = q->cover[len].protocol;
             q->a.is = copy_nexthop(q, q->cover[len].nexthop);
+            q->a.leaf = q->cover[len].leaf;
         }
-        put_state(q, (unsigned)len, 0, 0);
+        put_state(q, (unsigned)len, 0, 0, 0);
     }
 }
 
@@ -246,7 +249,7 @@ static void end_query(struct journal_question *q)
         q->a.reached = false;
         q->a.since_ns = wall_of(reach_of_query(q));
         for (unsigned len = 0; len <= 128; len++)
-            put_state(q, len, 0, 0);
+            put_state(q, len, 0, 0, 0);
     } else {
         copy_longest(q);
     }
@@ -255,9 +258,8 @@ static void end_query(struct journal_question *q)
 static void continue_query(void *arg);
 static void answer_query(void *arg);
 
-static void step_query(void *arg)
+static void advance_query(struct journal_question *q)
 {
-    struct journal_question *q = arg;
     unsigned n = 0;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -281,6 +283,23 @@ static void step_query(void *arg)
     if (q->ended)
         end_query(q);
     forget_numbers(q);
+}
+
+void journal_at_now(const struct journal_query *query, struct journal_answer *a)
+{
+    struct journal_question q = {.q = *query, .kind = AT};
+
+    prefix_canon(&q.q.prefix);
+    while (!q.ended)
+        advance_query(&q);
+    *a = q.a;
+}
+
+static void step_query(void *arg)
+{
+    struct journal_question *q = arg;
+
+    advance_query(q);
     manager_reply(q->ended ? answer_query : continue_query, q);
 }
 
@@ -308,7 +327,7 @@ static void continue_query(void *arg)
 }
 
 static int ask_journal(const struct journal_query *query, int kind,
-               void (*done)(void *ctx, struct journal_answer *a), void *ctx)
+                       void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     struct journal_question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
 
@@ -322,14 +341,14 @@ int journal_changes(const struct journal_query *q,
     return ask_journal(q, CHANGES, done, ctx);
 }
 
-int journal_at(const struct journal_query *q,
-               void (*done)(void *ctx, struct journal_answer *a), void *ctx)
+int journal_at(const struct journal_query *q, void (*done)(void *ctx, struct journal_answer *a),
+               void *ctx)
 {
     return ask_journal(q, AT, done, ctx);
 }
 
-int journal_tail(const struct journal_query *q,
-                 void (*done)(void *ctx, struct journal_answer *a), void *ctx)
+int journal_tail(const struct journal_query *q, void (*done)(void *ctx, struct journal_answer *a),
+                 void *ctx)
 {
     return ask_journal(q, TAIL, done, ctx);
 }

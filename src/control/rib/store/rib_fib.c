@@ -219,10 +219,7 @@ static void set_node(struct rib *r, struct rib_node *n, uint32_t nexthop, uint8_
 static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n,
                     uint32_t nexthop, uint8_t protocol)
 {
-    uint32_t was = nexthop_real(n->nexthop), is = nexthop_real(nexthop);
-
-    if (was != is)
-        journal_route(v->id, p, was, n->protocol, is, protocol);
+    journal_route(v->id, p, n->nexthop, n->protocol, nexthop, protocol);
     rib_audit_changed(v, r, p, n->nexthop, nexthop);
     rib_tunnel_note(v->id, p);
     if (v->importer.n)
