@@ -61,7 +61,8 @@ def steps(passage: dict) -> list[dict]:
     for step in passage["step"]:
         if step["stage"] in ("ether_in", "ip4_in", "ip6_in"):
             continue
-        step = {name: step[name] for name in OWN if name in step}
+        error = step["of"] == "icmp-error"     # each has another IP identification
+        step = {name: step[name] for name in OWN if name in step and not (error and name == "frame")}
         if "lookup" in step:
             step["lookup"] = {name: value for name, value in step["lookup"].items()
                               if name not in ("node", "type", "metric", "neighbor-status")}

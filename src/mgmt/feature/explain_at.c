@@ -172,6 +172,13 @@ static void tell_packet(struct then *t, uint32_t n)
 
 // --- the configuration ---------------------------------------------------------------------------
 
+static const struct lyd_node *first_frame(const struct lyd_node *n)
+{
+    while (n && strcmp(n->schema->name, "frame"))
+        n = n->next;
+    return n;
+}
+
 static int judge(void *ctx, const struct model *from, const struct model *to,
                  struct config_result *result, struct errors *e)
 {
@@ -186,9 +193,8 @@ static int judge(void *ctx, const struct model *from, const struct model *to,
     jwrite_begin(&t->out, "packet", '[');
     if (t->n_frame)
         tell_packet(t, t->n_frame);
-    for (const struct lyd_node *n = lyd_child(t->op); n; n = n->next)
-        if (!strcmp(n->schema->name, "frame"))
-            tell_packet(t, explain_frame_of_hex(lyd_get_value(n), t->frame));
+    for (const struct lyd_node *n = first_frame(lyd_child(t->op)); n; n = first_frame(n->next))
+        tell_packet(t, explain_frame_of_hex(lyd_get_value(n), t->frame));
     jwrite_end(&t->out, ']');
     flow_effect_free(&t->effect);
     return 0;
@@ -259,7 +265,7 @@ void explain_at_run(struct http *h, const struct lyd_node *op)
                      .iface = iface_find_name(name),
                      .wall_ns = clock_wall_ns() - ago_ns,
                      .past.at_ns = ago_ns < clock_now_ns() ? clock_now_ns() - ago_ns : 0};
-    const bool given = *operation_input(op, "frame");
+    const bool given = first_frame(lyd_child(op));
     struct packet_spec spec;
 
     if (!t.iface || !explain_dry_run()) {
