@@ -59,7 +59,8 @@ def steps(passage: dict) -> list[dict]:
     """What explain and explain-at have in common: without the lookup's nodes, and what rib_manager knows now."""
     found = []
     for step in passage["step"]:
-        if step["stage"] in ("ether_in", "ip4_in", "ip6_in"):
+        silent = step["stage"] in ("features_in", "features_out", "checks_out") and step["result"] == "on" and "acl" not in step
+        if silent or step["stage"] in ("ether_in", "ip4_in", "ip6_in"):     # a trial passes the checks in any case
             continue
         error = step["of"] == "icmp-error"     # each has another IP identification
         step = {name: step[name] for name in OWN if name in step and not (error and name == "frame")}
