@@ -59,7 +59,7 @@ def steps(passage: dict) -> list[dict]:
     """What explain and explain-at have in common: without the lookup's nodes, and what rib_manager knows now."""
     found = []
     for step in passage["step"]:
-        silent = step["stage"] in ("features_in", "features_out", "checks_out") and step["result"] == "on" and "acl" not in step
+        silent = step["stage"] in ("features_in", "features_out", "checks_out", "acl_in", "acl_out") and step["result"] == "on" and "acl" not in step
         if silent or step["stage"] in ("ether_in", "ip4_in", "ip6_in"):     # a trial passes the checks in any case
             continue
         error = step["of"] == "icmp-error"     # each has another IP identification
@@ -67,6 +67,8 @@ def steps(passage: dict) -> list[dict]:
         if "lookup" in step:
             step["lookup"] = {name: value for name, value in step["lookup"].items()
                               if name not in ("node", "type", "metric", "neighbor-status")}
+            if step["lookup"].get("neighbor") == step["lookup"]["destination"]:     # then the FIB's host route is told, now the RIB's
+                del step["lookup"]["prefix"], step["lookup"]["protocol"]
         found.append(step)
     return found
 

@@ -310,7 +310,7 @@ rib_test(a_full_journal_forgets_the_oldest)
     FILE *f = fdopen(fd, "w");
 
     assert_non_null(f);
-    assert_int_equal(s.room, 19363);
+    assert_int_equal(s.room, 19362);
     for (unsigned i = 0; i < 15000; i++)
         fprintf(f, "route add blackhole 50.%u.%u.0/24\n", i / 256, i % 256);
     for (unsigned i = 0; i < 15000; i++)
