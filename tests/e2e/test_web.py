@@ -154,7 +154,7 @@ def test_interfaces_have_vlans_and_addresses_and_neighbors_can_be_found(daemon, 
 
 
 def test_access_lists_have_their_rules_counters(daemon, url, browser):
-    daemon.configure("set acl edge default permit", "set acl edge rule 10 permit icmp", "set acl edge rule 20 deny tcp", "set vport v40 acl in edge")
+    daemon.configure("set acl edge default permit", "set acl edge rule 10 permit icmp", "set acl edge rule 20 deny tcp", "set interface v40 acl in edge")
     daemon.client.call("acl-change", name="edge", lease=60, add="15 deny udp from any to any port 19")
     browser.open(url)
     go(browser, "lists")
