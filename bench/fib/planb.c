@@ -15,6 +15,8 @@
 
 #include <rte_common.h>
 
+#include "base/cpu.h"
+
 enum { KEYS = 8, CHILDREN = KEYS + 1, LEVELS_MAX = 12, LANES = 32, HUGE = 2 << 20 };
 #define LONGER (1u << 31) // the rest of the answer: an index in `longer`
 
@@ -182,7 +184,7 @@ void planb_drop(struct engine *e)
 bool planb_select(const struct engine *e)
 {
     (void)e;
-    return __builtin_cpu_supports("avx512f") && burst % LANES == 0;
+    return cpu_runs(CPU_AVX512) && burst % LANES == 0;
 }
 
 static uint32_t longer_find(const struct longer *l, const uint8_t ip[16])

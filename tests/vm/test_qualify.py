@@ -47,7 +47,8 @@ def test_a_pair_of_cards_is_qualified(up, case):
     passed = {each["check"]: each["passed"] for each in found["checks"]}
     assert all(passed[name] for name in MUST_PASS), done.out
     assert {port["name"]: (port["driver"], port["status"]) for port in found["ports"]} == {name: (driver, "up") for name in ("c0", "c1")}
-    assert len([row for row in found["rows"] if row["test"] == "throughput"]) == 4 and found["rows"][0]["mpps"]
+    flooded = [row["flood_mpps"] for row in found["rows"] if row["test"] == "throughput"]
+    assert len(flooded) == 4 and flooded[0], flooded        # frames pass the cards, at whatever rate
     assert found["cores"].startswith("tester on core 0, device on core 1"), found["cores"]
     assert vm.run(f"kamuee bench qualify --check {file}", check=False).rc == 0
     assert vm.run(f"sed -i s/true/false/ {file}; kamuee bench qualify --check {file}", check=False).rc == 1
