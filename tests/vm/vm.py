@@ -169,13 +169,6 @@ class Vm(Machine):
     def pull(self, card: int) -> None:
         self.qmp("device_del", id=f"card{card}")
 
-    def cross(self, card: int, other: int) -> None:
-        """A cable between two cards: a bridge of their far ends."""
-        far = self.far[card]
-        sh(f"ip -n {self.far[other].name} link set {self.far[other].interface} netns {far.name}")
-        far.sh("ip link add cable type bridge mcast_snooping 0 && ip link set cable up addrgenmode none && "
-               + " && ".join(f"ip link set c{n} master cable addrgenmode none && ip link set c{n} up" for n in (card, other)))
-
     def plug(self, card: int) -> None:
         words = dict(word.split("=") for word in self.device(card).split(",")[1:])
         values = {"on": True, "off": False}
