@@ -25,7 +25,7 @@ struct planb {
     uint64_t *level[LEVELS_MAX]; // the root first, then the leaves' keys
     uint32_t *answer;            // of the interval from each of the leaves' keys on
     struct longer {
-        uint64_t second, mask; // of the address; mask 0 ends those of an interval
+        uint64_t second, mask; // half of the address; mask 0: the last route of an interval
         uint32_t answer;
     } *longer;
     uint8_t *memory;
@@ -37,8 +37,7 @@ struct span { // a route as an interval of first halves
     uint32_t answer;
 };
 
-// Of routes with the same first half: the outer before the inner, but longer ones the longest
-// first.
+// Routes with the same first half: shorter prefixes first, but beyond /64 longer ones first.
 static int by_place(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -90,8 +89,8 @@ static void interval_add(struct intervals *to, uint64_t key, uint32_t answer)
     to->answer[to->n++] = answer;
 }
 
-// Ends the spans that end before `key`, whose answer is then again the one around them. Returns
-// how many are still open.
+// Closes spans that end before `key`; behind them the answer of the span around them is valid
+// again. Returns the number of open spans.
 static unsigned spans_end(struct intervals *to, struct span *const *open, unsigned n, uint64_t key)
 {
     for (; n > 0 && open[n - 1]->last < key; n--)

@@ -26,7 +26,7 @@ struct acl_active_list {
     uint16_t id; // in acl_table
     struct acl_build *build;
     uint64_t changed_ns;
-    uint64_t client_ns; // last change of its rules or sets without one of the configuration
+    uint64_t client_ns; // last change of its rules or sets without a commit
 };
 
 extern struct acl_active {
@@ -40,7 +40,7 @@ extern struct acl_active {
 struct acl_active_set *acl_active_set_find(const char *name);
 struct acl_active_list *acl_active_list_find(const char *name);
 uint64_t acl_active_bytes(void);
-void acl_active_by_client(const struct acl_set *s); // members were changed by a client, now
+void acl_active_by_client(const struct acl_set *s); // a client has just changed its members
 // once a second: looks for hits, at a limited number of counters
 void acl_active_sample_hits(void);
 bool acl_active_tidy(void); // frees memory after grace periods; true: some are not over yet

@@ -53,7 +53,7 @@ uint32_t label_hash(const uint8_t *at, uint32_t readable, uint32_t len, struct f
 // `len` bytes of the packet?
 enum drop_reason label_check_ip(const uint8_t *ip, uint8_t family, uint32_t readable, uint32_t len);
 
-// What labels_in did with a packet that stays: in dst6[], for counters and errors.
+// Result of labels_in for a packet that stays: in dst6[], for counters and errors.
 struct label_done {
     uint32_t id;    // of the next hop that a label named: its operation
     uint32_t ended; // labels that it took off; they are still in the frame, above the present ones

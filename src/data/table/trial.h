@@ -46,7 +46,7 @@ struct trial_route { // longest match of an address at that time
     uint8_t protocol;
 };
 
-// What is not known of that time: bits of trial_past.lost.
+// Unknown parts of that time: bits of trial_past.lost.
 enum { TRIAL_LOST_NEXTHOP = 1, TRIAL_LOST_TUNNEL = 2, TRIAL_LOST_LABEL = 4, TRIAL_LOST_ROUTES = 8 };
 
 #define TRIAL_ROUTES 32
@@ -64,7 +64,7 @@ struct trial_past {
 struct trial {
     const struct trial_iface *iface;       // [IFACE_MAX]; NULL: all as in force
     const struct class_map *map[PORT_MAX]; // of queues; NULL: as in force
-    struct trial_past *past;               // NULL: routes are those of now
+    struct trial_past *past;               // NULL: today's routes
 };
 
 #endif

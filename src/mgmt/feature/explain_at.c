@@ -4,7 +4,7 @@
 //     revision of that time --judge of a commit--> attributes (flow_trial.h) --explain--> path
 //     journal --routes that the packet asked for (table/trial.h)---------------^
 //
-// Whatever is not known of that time is named, and a packet that would need it has no path.
+// Unknown parts of that time are named, and a packet that needs one has no path.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// past_test.c - what explain says about an earlier time is what the forwarder did then
+// past_test.c - explain at an earlier time agrees with the forwarder at that time
 //
 // A random history of a router whose tables rib_manager's own code writes: routes of two virtual
 // routers, groups, MTUs, neighbors, carriers; and of its interfaces: links, access lists with
@@ -303,7 +303,7 @@ struct step { // what explain tells, compared with memcmp
 
 struct outcome {
     uint32_t n, port;
-    uint64_t frames; // hash of what is sent
+    uint64_t frames; // hash of the sent frames
     struct step step[6];
 };
 

@@ -227,7 +227,7 @@ static void drop_oldest(void)
 
 int journal_resize(uint32_t mib)
 {
-    // the rest is for next hops: their meanings, and a sixteenth for what they were (past.h)
+    // 13/16 are for records, 1/16 for earlier next hops (past.h), the rest for descriptions
     uint64_t room = (uint64_t)mib * (13u << 16) / sizeof(struct record);
     struct record *at = NULL;
 
